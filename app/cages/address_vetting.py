@@ -1,8 +1,7 @@
-"""Which addresses are somebody's on the open internet, and not this machine's or its network's.
+"""Which addresses belong to the open internet. The tables are written out (IANA's registries of special
+purposes), so that they do not change with the version of Python.
 
-Owns: the tables of addresses that nobody is ever connected to on behalf of an agent or a plugin.
-Never: resolving or connecting. The tables are written out (IANA's registries of special purposes), so
-that they do not change with the version of Python.
+Owns: the addresses to which no agent or plugin is connected. Never: resolving or connecting.
 """
 
 from __future__ import annotations

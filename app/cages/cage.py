@@ -83,7 +83,9 @@ class Cage:
             env=dict(compiled.get("env") or {}),
             unix_sockets="unix" in (compiled.get("ipc") or ()),
             limits=CageLimits(**(compiled.get("limits") or {})),
-            guarded=tuple(root / path for path in compiled.get("guarded") or ()),
+            guarded=tuple(
+                root / path for name in ("guarded", "guarded_links") for path in compiled.get(name) or ()
+            ),
         )
 
 

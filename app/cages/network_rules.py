@@ -86,7 +86,7 @@ class Target:
         return cls(host, below, number)
 
     def covers(self, other: Target) -> bool:
-        """Tell whether whoever may connect to this one may connect to all of the other."""
+        """Tell whether this destination includes all of the other."""
         return self._covers_hosts(other) and self.port in (None, other.port)
 
     def meeting(self, other: Target) -> Target | None:

@@ -1,8 +1,7 @@
-"""Names that other programs read or run by themselves, which a caged caller does not write as it likes.
+"""Names of files that other programs read or run by themselves. A cage never writes the hard ones, at any
+depth, whether they exist or not. Existing soft ones are read-only; new ones are reported.
 
-Owns: the names in two classes, and which spellings a file system might take for one of them. Hard ones are
-never written in a cage, at any depth, whether they exist or not. Soft ones say how people work on a project:
-existing ones are read-only, new ones are told. Never: opening files.
+Owns: the two classes of names, and their spellings on other file systems. Never: opening files.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class PluginError(Exception):
-    """Raise it in a function to have the daemon told this message; or got from the daemon, which does
+    """Raise it in a function to send this message to the daemon; or got from the daemon, which does
     not do what was asked."""
 
 
@@ -150,7 +150,7 @@ class Plugin:
         self._at_start.append(function)
         return function
 
-    def log(self, level: str, message: str, **fields: Any) -> None:
+    def log(self, level: str, message: str, **fields: object) -> None:
         """Write to the daemon's log; `level` is debug, info, warning or error."""
         entry = {"level": level, "message": message, "fields": fields}
         try:
@@ -199,7 +199,7 @@ class Plugin:
 
     def _is_stuck(self) -> bool:
         """Whether every thread works on a call that the daemon has given up, so that none can be served.
-        A ping that is not answered then has the plugin begun anew."""
+        The daemon restarts a plugin that then leaves a ping unanswered."""
         return len(self._running & self._cancelled) >= self._threads
 
     def _hello(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from app.tools.file import create, read, write
 from app.tools.locked import locked_set
 from app.tools.planning import checkpoint, issue, todo, workflow
 from app.tools.planning.issue_port import ProjectIssues
-from app.tools.planning.ports import IssueTodos, Workflows
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project import recipe
 from app.tools.project_files.project_files import ProjectFiles
@@ -51,19 +50,14 @@ def build_registry(  # noqa: PLR0913
     debuggers: DebugAdapters | None = None,
     kept: KeptLists | None = None,
     issues: ProjectIssues | None = None,
-    todos: IssueTodos | None = None,
-    workflows: Workflows | None = None,
+    todos: todo.IssueTodos | None = None,
+    workflows: workflow.Workflows | None = None,
 ) -> ToolRegistry:
-    """Return the registry of all built-in tools.
-
-    `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
-    daemon's own folder and `config_file` holds its credentials: no tool may touch them. Programs
-    are started by `processes`, commands on `terminals`, with `environment`. `languages` are the
-    language servers and `debuggers` the debug adapters; without them `code.lsp` and `debug` are there to
-    be named, and answer that none runs.
-    `kept` are the lists of files that make finding files by name quick. `issues` are the project's, `todos`
-    their checklists; without them `kaged.issue` and `kaged.todo` answer that they are not available.
-    """
+    """Return the registry of all built-in tools. `reads` remembers who has read what. `data_dir` is the
+    daemon's own folder and `config_file` holds its credentials: no tool may touch them. `processes` start
+    programs, `terminals` run commands, with `environment`. `kept` are file lists for quick searches. Without
+    `languages`, `debuggers`, `issues`, `todos` or `workflows` their tools exist and answer that they are not
+    available."""
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
@@ -84,8 +78,8 @@ def build_registry(  # noqa: PLR0913
         ast_rewrite.build(files, processes, syntax, sources),
         running,
         background.build(terminals),
-        lsp.build(files, processes, sources, languages),
-        debug.build(files, debuggers, terminals, processes),
+        lsp.build(files, processes, sources, syntax, languages),
+        debug.build(files, debuggers, terminals, processes, syntax),
         recipe.build(files, environment),
         checkpoint.build(),
         issue.build(issues),

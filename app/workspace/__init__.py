@@ -1,6 +1,7 @@
 """The single path-containment check: every path that anyone gives the daemon goes through here."""
 
 from app.workspace.bounds import Policy
+from app.workspace.descriptors import read_beginning
 from app.workspace.entry import Entry
 from app.workspace.paths import (
     Access,
@@ -12,7 +13,6 @@ from app.workspace.paths import (
     may_read_scratch,
     scratch_of,
 )
-from app.workspace.plain_file import read_beginning
 from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
 from app.workspace.workspace import LEADS_OUT, Opened, Workspace

@@ -1,7 +1,7 @@
 """What one caller may do below a root, and what nobody may do there.
 
-Owns: `Bounds`: the caller's policy, the places of the daemon itself, the kinds of files, and the words of
-a refusal. Never: knowing what a cage is, or opening the caller's files.
+Owns: `Bounds`: the caller's policy, files of the daemon, kinds of files, refusals. Never: cages, or opening
+files.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Bounds:
             self.policy.check(parts, access)
 
     def judge_step(self, parts: Names, root: Names) -> None:
-        """Raise ToolError unless it may be looked whether there is something at `parts`. What is refused
-        here is refused before anything is known of it: absent and forbidden look the same."""
+        """Raise ToolError unless the caller may learn whether `parts` exists: absent and forbidden look the
+        same."""
         self._check_closed(parts, root)
         if self.policy is not None:
             self.policy.check_step(parts)
 
     def judge_held(self, directory: int, inside: Names, root: Names, access: Access, shown: str) -> None:
-        """Judge once more what is at `inside` an open directory, by where that really is. Raises
-        ToolError, and `file_changed_since_read` when it has left the root meanwhile."""
+        """Judge `inside` an open directory again, by its present path. Raises ToolError, and
+        `file_changed_since_read` when it has left the root."""
         path = real_path(directory)
         if path is None:
             return
@@ -62,7 +62,7 @@ class Bounds:
         if whole[: len(root)] != root:
             raise ToolError(
                 "file_changed_since_read",
-                f"{shown} was moved or removed by somebody else meanwhile; look at it and try again",
+                f"{shown} was moved or removed meanwhile; read it again",
                 detail={"path": shown},
             )
         self.judge((*whole[len(root) :], *inside), root, access)
@@ -104,7 +104,7 @@ def daemons_own(shown: str) -> ToolError:
     """Return the refusal of a place that is the daemon's."""
     return ToolError(
         "capability_denied",
-        f"{shown} belongs to the daemon itself; no tool may touch it",
+        f"{shown} belongs to the daemon; no tool may use it",
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
     )
@@ -114,7 +114,7 @@ def closed_to_writes(shown: str) -> ToolError:
     """Return the refusal to write into a session's scratch folder."""
     return ToolError(
         "capability_denied",
-        f"{shown} holds outputs of earlier calls and is read-only; write below the project's root",
+        f"{shown} holds output of earlier calls and is read-only; write below the project's root",
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
     )

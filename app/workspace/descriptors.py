@@ -1,8 +1,7 @@
 """Opening by directory descriptors, so that a link swapped between check and use cannot escape.
 
-Owns: `open_beneath` (the kernel's `openat2`, which follows no link at all) and `walk` (one component at
-a time, following links by their text only, within the root). Never: policy; callers ask it about
-`Place.parts`, and are asked by `walk` before it looks at anything.
+Owns: `open_beneath` (`openat2`, which follows no link) and `walk` (one component at a time, links within the
+root). Never: policy (callers check `ResolvedPath.parts`, and each step of a walk).
 Keeps S2 of docs/security.md.
 """
 
@@ -16,6 +15,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import TracebackType
 
 _OPENAT2 = 437
@@ -132,7 +132,7 @@ def reopen(descriptor: int, flags: int) -> int:
 
 
 @dataclass(slots=True)
-class Place:
+class ResolvedPath:
     """Where a walk ended. `parts` is the real path below the root, `directory` the descriptor of
     the deepest directory that was reached, `missing` the components below it that do not exist.
 
@@ -148,7 +148,7 @@ class Place:
     problem: OSError | None = None
     held: list[int] = field(default_factory=list)
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> ResolvedPath:
         return self
 
     def __exit__(
@@ -164,7 +164,7 @@ def _any(_parts: tuple[str, ...]) -> None:
 
 def walk(
     root: int, parts: tuple[str, ...], absolute: Absolute, *, entry: bool = False, step: Step = _any
-) -> Place:
+) -> ResolvedPath:
     """Follow `parts` from the directory `root` without ever opening a link.
 
     With `entry` the walk ends at the last component's own entry in its directory, also when that
@@ -196,7 +196,7 @@ class _Walk:
         while self._held:
             os.close(self._held.pop())
 
-    def run(self) -> Place:
+    def run(self) -> ResolvedPath:
         while self._pending:
             name = self._pending.pop()
             if name in {"", "."}:
@@ -220,7 +220,7 @@ class _Walk:
             else:
                 return self._leaf(name, found)
         top = self._held[-1]
-        return Place(top, tuple(self._names), status=os.fstat(top), held=self._held)
+        return ResolvedPath(top, tuple(self._names), status=os.fstat(top), held=self._held)
 
     def _ascend(self) -> None:
         if not self._names:
@@ -263,13 +263,28 @@ class _Walk:
         self._names.append(name)
         return None
 
-    def _leaf(self, name: str, found: os.stat_result) -> Place:
+    def _leaf(self, name: str, found: os.stat_result) -> ResolvedPath:
         rest = tuple(part for part in reversed(self._pending) if part not in {"", "."})
         problem = OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) if rest else None
         parts = (*self._names, name, *rest)
-        return Place(self._held[-1], parts, name, status=found, problem=problem, held=self._held)
+        return ResolvedPath(self._held[-1], parts, name, status=found, problem=problem, held=self._held)
 
-    def _stopped(self, name: str, problem: OSError) -> Place:
+    def _stopped(self, name: str, problem: OSError) -> ResolvedPath:
         missing = (name, *(part for part in reversed(self._pending) if part not in {"", "."}))
         parts = (*self._names, *missing)
-        return Place(self._held[-1], parts, missing=missing, problem=problem, held=self._held)
+        return ResolvedPath(self._held[-1], parts, missing=missing, problem=problem, held=self._held)
+
+
+def read_beginning(path: Path, limit: int) -> bytes:
+    """Return at most `limit` bytes of a regular file; links are followed.
+
+    Raises OSError for everything else: a named pipe cannot hold the reader, and what was opened is what
+    is looked at, so that one cannot take the file's place in between."""
+    with open(os.open(path, READ), "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
+        pieces = []
+        while limit > 0 and (piece := file.read(limit)):
+            pieces.append(piece)
+            limit -= len(piece)
+        return b"".join(pieces)

@@ -1,7 +1,7 @@
-"""One entry of a directory, a file or a folder, that is about to be made, moved or removed.
+"""One entry of a directory, a file or a folder, that is created, moved or removed.
 
-Owns: renaming that replaces nothing, putting aside and bringing back, all by directory descriptors.
-Never: resolving paths, deciding whether writing is allowed, or what a file holds.
+Owns: renaming without replacing, moving aside and back, all by descriptors. Never: resolving paths, or
+policy.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from app.errors import ToolError
-from app.workspace.bounds import Guard
-from app.workspace.descriptors import Place
 from app.workspace.new_file import (
     LACKING,
     is_ours,
@@ -24,31 +22,14 @@ from app.workspace.new_file import (
     remove_leftovers,
     sync_directory,
 )
-from app.workspace.paths import Location, os_problem
+from app.workspace.paths import os_problem
+from app.workspace.target import WritablePath
 
 MAX_TREE = 100_000
 
 
-class Entry:
-    """A path resolved down to its directory; valid while the workspace's `with` lasts.
-
-    `key` is the real absolute path, `parts` the same below the root, of which `missing_parents`
-    folders do not exist. `status` is None when there is no such entry. `identity` is that of
-    `Target`: the same for every path that names this entry.
-    """
-
-    def __init__(self, place: Place, location: Location, key: str, guard: Guard) -> None:
-        self.location = location
-        self.key = key
-        self.parts = place.parts
-        self.status = place.status
-        self.missing_parents = len(place.missing[:-1])
-        self._guard = guard
-        self._directory = place.directory
-        self._name = place.name or place.missing[-1]
-        folder = os.fstat(place.directory)
-        self.directory_identity = (folder.st_dev, folder.st_ino)
-        self.identity = (*self.directory_identity, *place.missing[:-1], self._name)
+class Entry(WritablePath):
+    """The entry of a file or folder in its directory."""
 
     @property
     def is_folder(self) -> bool:
@@ -124,8 +105,8 @@ class Entry:
                 sync_directory(self._directory)
 
     def move_over(self, other: Entry) -> str:
-        """Rename this file to `other`, an existing file, and return the name in its directory under
-        which that one is kept. At no moment is there no file `other`, if there can be links."""
+        """Rename this file to the existing file `other`; return the name that keeps the old one. Where the
+        file system has links, `other` exists at any moment."""
         self._check_place()
         other._check_place()
         temporary = name_aside()
@@ -206,8 +187,7 @@ class Entry:
         return self.status is not None and _identity(self.status) == _identity(before)
 
     def _check_place(self) -> None:
-        """The directory may have been moved since it was opened: judge where it is by now. Raises
-        ToolError also when the entry's own folder does not exist."""
+        """Judge the directory by its present path. Raises ToolError, also when the folder does not exist."""
         if self.missing_parents:
             raise os_problem(self.location.shown, FileNotFoundError(errno.ENOENT, ""))
         self._guard(self._directory, (self._name,))
@@ -219,7 +199,7 @@ class Entry:
         shown = self.location.shown
         return ToolError(
             "file_changed_since_read",
-            f"{shown} was replaced by somebody else meanwhile; look at it and try again",
+            f"{shown} was replaced meanwhile; read it again",
             detail={"path": shown},
         )
 

@@ -1,9 +1,7 @@
-"""Which folders and files of one project its rules leave out, path by path.
+"""Which folders and files of one project its ignore rules exclude. A snapshot: changed rules need a new
+object.
 
-Owns: the rules in effect in each folder, read when they are first needed. Never: walking; what cannot
-be judged for certain is told so, and left to whoever walks.
-
-One object is a picture of the rules at a moment: after a change of them a new one is made.
+Owns: the rules in effect in each folder, read on first use. Never: walking, or guessing what is uncertain.
 """
 
 from __future__ import annotations
@@ -78,7 +76,7 @@ class ProjectRules:
 
     def changes_are_seen(self, folder: str) -> bool:
         """Tell whether the rules in effect in a folder come from plain files, as far as these are
-        below the root: whoever watches the tree then sees when they change."""
+        below the root: a watch of the tree then sees when they change."""
         return self._at(folder).seen
 
     def still_hold(self, folder: Path) -> bool:

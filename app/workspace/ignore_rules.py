@@ -1,7 +1,7 @@
-"""Which files a project's `.gitignore` files leave out of a search.
+"""Which files a project's `.gitignore` files exclude from a search.
 
-Owns: the rules as git reads them, from the top of the repository down. Never: other sources of
-rules (a user's own excludes, `.ignore` files): a search finds the same on every machine.
+Owns: the rules as git reads them. Never: other sources (a user's excludes, `.ignore`), which differ by
+machine.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class IgnoreRules:
 
 @dataclass(frozen=True, slots=True)
 class RulesAbove:
-    """Which rules from above hold in a folder: those of so many `levels`. With `repositories` the
-    folder is part of one, and rules end where another begins; else they go on whatever is there."""
+    """How many `levels` of rules from above apply to a folder. With `repositories` the folder is part of one,
+    and rules end where another repository begins."""
 
     levels: int
     repositories: bool

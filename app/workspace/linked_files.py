@@ -1,10 +1,9 @@
-"""Files in a closed folder that have further names (hard links), however deep they lie.
+"""Files of a closed folder that have further names (hard links).
 
-Owns: looking through such a folder, and knowing when that need not be done again. Never: refusing
-anything.
+Owns: searching such a folder, and when to search again. Never: refusing anything.
 
-A name that a file gets or loses changes the inode, and so the time of its last change. A file whose
-inode has not changed since a folder was looked through is therefore in it now if it was then.
+Adding or removing a name changes the inode's time. A file whose inode is unchanged since a search is in the
+folder now if it was then.
 """
 
 from __future__ import annotations

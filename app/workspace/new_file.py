@@ -1,8 +1,7 @@
-"""A file on its way to its name: written whole first, then put in place in one step.
+"""A new file: written completely, then put in place in one step.
 
-Owns: files without a name (`O_TMPFILE`) where the file system has them, temporary names where it
-has not, the exchange that notices somebody else's last-moment change, renaming that replaces
-nothing, and the removal of what a killed daemon left. Never: deciding where a file may go.
+Owns: unnamed files (`O_TMPFILE`) or temporary names, the exchange that detects a concurrent change, renaming
+without replacing, and cleaning up after a killed daemon. Never: deciding where a file may go.
 """
 
 from __future__ import annotations
@@ -192,7 +191,7 @@ def _give_back(directory: int, temporary: str, name: str, put: os.stat_result) -
         going = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
         _exchange(directory, temporary, name)
         came = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-        # The number of a file that is gone may be given to the next one; its time tells them apart.
+        # The number of a file that is gone may be given to the next one; its time distinguishes them.
         if os.path.samestat(came, put) and came.st_mtime_ns == put.st_mtime_ns:
             return
         put = going

@@ -1,8 +1,7 @@
-"""The text rules of paths: what a caller may write, before anything is opened.
+"""The text rules of paths, before anything is opened.
 
-Owns: `locate`, which turns a caller's path into components below the project's root, and whose a file in a
-scratch folder is. Never:
-touching the file system on the way; links are the descriptors' business.
+Owns: `locate`, which turns a caller's path into components below the root, and who owns a scratch file.
+Never: the file system (`descriptors`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from app.errors import ToolError
 
@@ -35,7 +34,7 @@ class Location:
     names_directory: bool = False
 
 
-def invalid_path(path: str, message: str, **detail: Any) -> ToolError:
+def invalid_path(path: str, message: str, **detail: object) -> ToolError:
     """Return the error for a path that no caller may use; it says what to do instead."""
     shown = path[:200].encode("utf-8", "backslashreplace").decode()
     return ToolError("invalid_path", f"{message}: {shown!r}", detail={"path": shown, **detail})
@@ -117,7 +116,7 @@ def _below(names: list[str], path: str) -> tuple[str, ...]:
 
 
 def os_problem(path: str, problem: OSError) -> ToolError:
-    """Return what a model is told about a failure of the operating system. Its codes are its own: what the
+    """Return what a model reads about a failure of the operating system. Its codes are its own: what the
     operator refuses has others."""
     known: Mapping[int | None, tuple[str, str]] = {
         errno.ENOENT: ("file_not_found", "there is no such file or directory"),
@@ -137,7 +136,7 @@ def os_problem(path: str, problem: OSError) -> ToolError:
 
 
 _ROOT_AGENT = "primary"
-"""Of whom is what lies in the scratch folder itself, where earlier versions kept all files."""
+"""The owner of files in the scratch folder itself, where earlier versions kept all files."""
 
 
 def scratch_of(scratch: Path, agent_path: str) -> Path:

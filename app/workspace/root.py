@@ -1,7 +1,7 @@
-"""The folder that all paths of one caller are below, held open for as long as it is used.
+"""The root of all paths of one caller, held open while it is used.
 
-Owns: `RootFolder`: the name it had when it was first opened, and the descriptor that every path is
-opened from. Never: paths below it, or policy.
+Owns: `RootFolder`: its name when first opened, and the descriptor of every path. Never: paths below it,
+policy.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ class _Held:
 
 
 class RootFolder:
-    """A folder by its name, links in which are followed once: when it is first opened.
+    """A folder by its name; links in the name are followed once, when it is first opened. Thread-safe.
 
-    Later on the same folder is used, whatever its name leads to meanwhile. Only when another folder
-    is at that very place, and no link on the way there, is that one used instead. With `is_real` the
-    name is a real path already, and no link is followed at all. Thread-safe.
+    Later the same folder is used, or another one at the same real path without links. With `is_real` no link
+    is followed at all.
     """
 
     def __init__(self, path: Path, *, is_real: bool = False) -> None:
@@ -71,7 +70,7 @@ class RootFolder:
             try:
                 self._held = held = _Held(open_folder(self._resolved))
             except NotADirectoryError:
-                message = "a link or a file has taken the folder's place; load the project from where it is"
+                message = "a link or a file replaced the folder; load the project from its new folder"
                 raise invalid_path(shown, message) from None
             except OSError as problem:
                 self._held = None

@@ -1,7 +1,6 @@
-"""The plain majority of what `.gitignore` files say, judged here as ripgrep judges it.
+"""The simple rules of `.gitignore` files, matched as ripgrep matches them.
 
-Owns: rules of names, `*`, plain sets and `**`, and telling apart what is not so plain. Never: guessing;
-where a line is of another kind, the answer is that it is not known.
+Owns: rules with names, `*`, simple sets and `**`. Never: guessing; other rules are reported as unknown.
 """
 
 from __future__ import annotations
@@ -9,12 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from app.workspace.globs import FILES, GlobError, path_expression, segment
+
 MAX_RULES = 2_000
-_SET = r"\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9])++\]"
+_SET = r"\[(?>(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9])+)\]"
 _PLAIN = re.compile(
-    rf"!?/?(?P<path>(?:[A-Za-z0-9_.*+@~%=,$:;'\"&()#^-]|{_SET}|(?<=[^/!]) (?=[^ /\r])|/(?=[^/\r]))++)/?\r?"
+    rf"!?/?(?P<path>(?>(?:[A-Za-z0-9_.*+@~%=,$:;'\"&()#^-]|{_SET}|(?<=[^/!]) (?=[^ /\r])|/(?=[^/\r]))+))/?\r?"
 )
-_PIECE = re.compile(rf"\*|{_SET}|[^*\[]+")
 _MAX_STARS = 2
 
 
@@ -54,11 +54,11 @@ class SimpleRules:
 
 
 def _compiled(line: bytes) -> re.Pattern[str] | None:
-    expression = _expression(line)
     try:
-        return None if expression is None else re.compile(expression, re.DOTALL)
-    except re.error:  # a range that runs backwards
+        expression = _expression(line)
+    except GlobError:  # a range that runs backwards
         return None
+    return None if expression is None else re.compile(expression, re.DOTALL)
 
 
 def _expression(line: bytes) -> str | None:
@@ -68,24 +68,12 @@ def _expression(line: bytes) -> str | None:
         return None
     segments = found["path"].split("/")
     anchored = "/" in text[: found.end("path")]
-    if any(segment in {"", ".", ".."} for segment in segments) or segments == ["**"]:
+    if any(one in {"", ".", ".."} for one in segments) or segments == ["**"]:
         return None
-    if any("**" in segment and segment != "**" for segment in segments):
+    if any("**" in one and one != "**" for one in segments):
         return None
     if segments.count("**") > _MAX_STARS or any(one.count("*") > _MAX_STARS for one in segments):
         return None
     if not anchored:
         segments = ["**", *segments]
-    written = ""
-    for at, segment in enumerate(segments):
-        last = at == len(segments) - 1
-        if segment == "**":
-            written += "(?:[^/]+/)*" + ("[^/]+" if last else "")
-        else:
-            written += _segment(segment) + ("" if last else "/")
-    return written
-
-
-def _segment(text: str) -> str:
-    pieces = _PIECE.findall(text)
-    return "".join("[^/]*" if one == "*" else one if one[0] == "[" else re.escape(one) for one in pieces)
+    return path_expression([segment(one, FILES) for one in segments], FILES)

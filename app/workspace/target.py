@@ -14,14 +14,8 @@ from dataclasses import dataclass
 
 from app.errors import ToolError
 from app.workspace.bounds import Guard
-from app.workspace.descriptors import DIRECTORY, READ, Place
-from app.workspace.new_file import (
-    ChangedMeanwhile,
-    NewFile,
-    change_places,
-    remove_leftovers,
-    sync_directory,
-)
+from app.workspace.descriptors import DIRECTORY, READ, ResolvedPath
+from app.workspace.new_file import ChangedMeanwhile, NewFile, change_places, remove_leftovers, sync_directory
 from app.workspace.paths import Location, os_problem
 
 _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
@@ -39,27 +33,31 @@ class Staged:
     new: os.stat_result
 
 
-class Target:
+class WritablePath:
     """A path resolved for writing; valid while the workspace's `with` lasts.
 
-    `key` is the real absolute path, `parts` the same below the root, of which `missing_parents`
-    folders do not exist. `identity` is the same for every path that names this file, and stays the
-    same when the file is replaced.
+    `key` is the real absolute path, `parts` the same below the root, of which `missing_parents` folders do
+    not exist. `status` is None when nothing is there. `identity` is the same for every path that leads
+    there.
     """
 
-    def __init__(self, place: Place, location: Location, key: str, guard: Guard) -> None:
+    def __init__(self, resolved: ResolvedPath, location: Location, key: str, guard: Guard) -> None:
         self.location = location
         self.key = key
-        self.status = place.status
-        self.parts = place.parts
-        self.missing_parents = len(place.missing[:-1])
+        self.status = resolved.status
+        self.parts = resolved.parts
+        self.missing_parents = len(resolved.missing[:-1])
         self._guard = guard
-        self._directory = place.directory
-        self._missing = place.missing
-        self._name = place.name or place.missing[-1]
-        folder = os.fstat(place.directory)
+        self._directory = resolved.directory
+        self._missing = resolved.missing
+        self._name = resolved.name or resolved.missing[-1]
+        folder = os.fstat(resolved.directory)
         self.directory_identity = (folder.st_dev, folder.st_ino)
-        self.identity = (*self.directory_identity, *place.missing[:-1], self._name)
+        self.identity = (*self.directory_identity, *resolved.missing[:-1], self._name)
+
+
+class Target(WritablePath):
+    """A file. Its `identity` stays the same when it is replaced."""
 
     @property
     def exists(self) -> bool:

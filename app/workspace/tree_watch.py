@@ -5,7 +5,7 @@ watched roots of a daemon. Never: deciding what a change means, or which folders
 
 A watch is exact or it says that it is not. It is not where the system has no inotify or no watches
 left, on file systems that do not tell every change, above a number of folders, and while a tree is
-being scanned anew because events were lost.
+being scanned again because events were lost.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from app.workspace.tree_watch_folders import (
     WatchedFolders,
 )
 
-__all__ = ["FileChange", "FolderRules", "Told", "TreeWatch", "TreeWatches"]
+__all__ = ["ChangeListener", "FileChange", "FolderRules", "TreeWatch", "TreeWatches"]
 
 log = logging.getLogger("kaged.tree_watch")
 
-Told = Callable[[Sequence[FileChange] | None], None]
-"""Is told changes in their order; None: something may have been missed, look anew."""
+ChangeListener = Callable[[Sequence[FileChange] | None], None]
+"""Gets changes in their order; None: something may have been missed, look again."""
 
 MAX_FOLDERS = 100_000
 MAX_CHANGES = 5_000
@@ -66,7 +66,7 @@ class TreeWatch:
         self._max_folders = max_folders
         self._loop = asyncio.get_running_loop()
         self._folders: WatchedFolders | None = None
-        self._subscribers: dict[object, Told] = {}
+        self._subscribers: dict[object, ChangeListener] = {}
         self._stop = threading.Event()
         self._scanning: asyncio.Task[None] | None = None
         self._listening: asyncio.TimerHandle | None = None
@@ -89,10 +89,10 @@ class TreeWatch:
         """Tell whether changes directly in a folder, relative to the root, are seen."""
         return self._folders is not None and folder in self._folders
 
-    def subscribe(self, notify: Told) -> Callable[[], None]:
-        """Have `told` called, on the loop, with what changes from now on; return the end of that.
+    def subscribe(self, notify: ChangeListener) -> Callable[[], None]:
+        """Call `notify`, on the loop, with changes from now on; return a function that ends this.
 
-        It must be quick and must not raise; it may be told a change that it has seen already.
+        It must be quick and must not raise; it may get a change that it has seen already.
         """
         key = object()
         self._subscribers[key] = notify
@@ -102,7 +102,7 @@ class TreeWatch:
         """Deliver to subscribers all that the kernel had queued before this call.
 
         Takes microseconds when that is nothing. When it is too much to be taken here, subscribers
-        are told None and the watch is not exact until the tree has been scanned anew.
+        get None and the watch is not exact until the tree has been scanned again.
         """
         self.last_used = time.monotonic()
         folders = self._folders
@@ -127,7 +127,7 @@ class TreeWatch:
             self._lose("rules outside of it may have changed")
 
     def close(self) -> None:
-        """Stop watching; subscribers are told None a last time."""
+        """Stop watching; subscribers get None a last time."""
         if self._closed:
             return
         self._closed = True
@@ -157,7 +157,7 @@ class TreeWatch:
             await asyncio.wait({self._scanning})
 
     def _lose(self, reason: str) -> None:
-        """Something was missed: say so, and scan the tree anew; more slowly when that happens often."""
+        """Something was missed: say so, and scan the tree again; more slowly when that happens often."""
         log.info("a project is scanned again: %s", reason)
         self._let_go()
         calm = time.monotonic() - self._scanned_at > LONGEST_REPAIR
@@ -179,7 +179,7 @@ class TreeWatch:
         await asyncio.sleep(delay)
         future = self._loop.run_in_executor(None, self._scan_blocking)
         while not future.done():
-            with suppress(asyncio.CancelledError):  # only `close` cancels, and it has told the thread
+            with suppress(asyncio.CancelledError):  # only `close` cancels, and it has stopped the thread
                 await asyncio.wait({future})
         folders = future.result()
         self._scanned_at = time.monotonic()

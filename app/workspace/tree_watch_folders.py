@@ -5,7 +5,7 @@ Never: event loops and subscribers; those are `tree_watch`.
 
 Each folder is watched before it is listed, so that nothing falls between the two. Events may be older
 than what a listing has shown; the last event of a name is always right, because whatever is created or
-moved here is looked up anew when its event is read.
+moved here is looked up again when its event is read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FileChange:
 
 
 class FolderRules(Protocol):
-    """Which folders of a project are not watched; made anew for every scan."""
+    """Which folders of a project are not watched; built for every scan."""
 
     def ignored(self, folder: str) -> bool:
         """Tell whether a folder, relative to the root, is left out; its own folder is known not to
@@ -68,7 +68,7 @@ class Unwatchable(Exception):
 
 
 class Missed(Exception):
-    """Events were lost, or are too many to be taken one by one: the tree must be scanned anew."""
+    """Events were lost, or are too many to be taken one by one: the tree must be scanned again."""
 
 
 class RootGone(Exception):
@@ -272,7 +272,7 @@ class WatchedFolders:
             )
 
     def _enter(self, parent: _Folder | None, name: str, changes: Changes | None) -> None:
-        """Watch a folder and all below it; with `changes`, what is in them is told as created."""
+        """Watch a folder and all below it; with `changes`, their contents are reported as created."""
         waiting = [(parent, name)]
         while waiting:
             parent, name = waiting.pop()

@@ -1,7 +1,6 @@
-"""The one way from a caller's path to an open file: text rules, then descriptors, then policy.
+"""The one way from a caller's path to an open file: text rules, descriptors, policy.
 
-Owns: `Workspace`, used by every source of paths (tools, patches, archives, language servers).
-Never: knowing what a cage is; the policy it is given says yes or no.
+Owns: `Workspace`, used by every source of paths. Never: knowing what a cage is (the policy decides).
 Keeps S1 of docs/security.md.
 """
 
@@ -21,7 +20,7 @@ from app.workspace.bounds import Bounds, Guard, Policy, check_kind, closed_to_wr
 from app.workspace.descriptors import (
     READ,
     OutsideRoot,
-    Place,
+    ResolvedPath,
     names_of,
     open_beneath,
     real_path,
@@ -39,10 +38,8 @@ LEADS_OUT = "leads_out"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A regular file or a directory that is open for reading while the `with` lasts.
-
-    `key` is its real absolute path, `parts` the same below the root.
-    """
+    """A regular file or directory, open for reading while the `with` lasts. `key` is its real absolute path,
+    `parts` the same below the root."""
 
     descriptor: int
     status: os.stat_result
@@ -58,10 +55,9 @@ class Opened:
 class Workspace:
     """A project's folder as one caller may use it. Blocking: call it from a thread.
 
-    `root` is its name, or the folder itself where many workspaces share it. `scratch` is a second
-    folder that absolute paths may name, for reading only: with a `scratch_reader` only that agent's files
-    in it and those of agents below it, and no folder. `closed` are real files and folders that
-    nobody may touch through this workspace, as the daemon's own data.
+    `root` is its name, or the folder itself when shared. `scratch` is a second, read-only folder for absolute
+    paths; `scratch_reader` limits it to files of that agent and of agents below it. `closed` are real files
+    and folders that nobody may use, such as the daemon's data.
     """
 
     def __init__(
@@ -132,16 +128,16 @@ class Workspace:
             return found.status
 
     def leads_to(self, path: str) -> tuple[str, ...]:
-        """Return the real path below the root that a path leads to, also when nothing is there. Raises
-        ToolError as `open` does."""
+        """Return the real path below the root that a path leads to, existing or not. Raises as `open`
+        does."""
         location = self.locate(path)
-        with self._base(location) as root, self._walk(root, location, "ro") as place:
-            self._bounds.judge(place.parts, self._root_names(root), "ro")
-            return place.parts
+        with self._base(location) as root, self._walk(root, location, "ro") as resolved:
+            self._bounds.judge(resolved.parts, self._root_names(root), "ro")
+            return resolved.parts
 
     @contextmanager
     def held(self) -> Iterator[Workspace]:
-        """The same workspace with the root kept open, for many paths one after the other."""
+        """Keep the root open, for many paths."""
         held = copy.copy(self)
         with self._base(self.locate(".")) as root:
             held._held_names, held._held = self._root_names(root), root
@@ -149,41 +145,35 @@ class Workspace:
 
     @contextmanager
     def target(self, path: str) -> Iterator[Target]:
-        """Resolve a path for writing; the file need not exist. Links within the root are
-        followed, so that the file they name is written and the link stays.
-
-        Raises ToolError as `open` does, and `is_directory`.
-        """
+        """Resolve a path for writing; the file need not exist. Links within the root are followed. Raises as
+        `open` does, and `is_directory`."""
         location = self._writable(path)
-        with self._base(location) as root, self._walk(root, location, "rw") as place:
-            self._check_found(place, location, self._root_names(root))
-            if location.names_directory or (place.status is not None and not place.name):
+        with self._base(location) as root, self._walk(root, location, "rw") as resolved:
+            self._check_found(resolved, location, self._root_names(root))
+            if location.names_directory or (resolved.status is not None and not resolved.name):
                 raise ToolError("is_directory", f"{location.shown} is a directory; name a file in it")
-            if place.status is not None:
-                check_kind(place.status, location.shown)
-                self._bounds.check_identity(place.status, location.shown)
-            yield Target(place, location, self._key(root, place), self._guard(root, location))
+            if resolved.status is not None:
+                check_kind(resolved.status, location.shown)
+                self._bounds.check_identity(resolved.status, location.shown)
+            yield Target(resolved, location, self._key(root, resolved), self._guard(root, location))
 
     @contextmanager
     def entry(self, path: str, *, links: bool = False) -> Iterator[Entry]:
-        """Resolve the entry of a file or folder in its directory, to make, move or remove it. Links
-        on the way are followed within the root; a link at the end is refused, unless `links`: then it
-        is the link itself.
-
-        Raises ToolError as `open` does, and `symbolic_link`.
-        """
+        """Resolve the entry of a file or folder in its directory, to create, move or remove it. Links on the
+        way are followed within the root; a link at the end is refused, or with `links` is the entry itself.
+        Raises as `open` does, and `symbolic_link`."""
         location = self._writable(path)
         if not location.parts:
-            raise invalid_path(path, "the project's root itself is neither moved nor removed")
-        with self._base(location) as root, self._walk(root, location, "rw", entry=True) as place:
-            self._check_found(place, location, self._root_names(root))
-            if place.status is not None:
-                if not stat.S_ISLNK(place.status.st_mode):
-                    check_kind(place.status, location.shown)
+            raise invalid_path(path, "the project's root itself cannot be moved or removed")
+        with self._base(location) as root, self._walk(root, location, "rw", entry=True) as resolved:
+            self._check_found(resolved, location, self._root_names(root))
+            if resolved.status is not None:
+                if not stat.S_ISLNK(resolved.status.st_mode):
+                    check_kind(resolved.status, location.shown)
                 elif not links:
                     raise _link(location.shown)
-                self._bounds.check_identity(place.status, location.shown)
-            yield Entry(place, location, self._key(root, place), self._guard(root, location))
+                self._bounds.check_identity(resolved.status, location.shown)
+            yield Entry(resolved, location, self._key(root, resolved), self._guard(root, location))
 
     def closed_within(self, entry: Entry, elsewhere: tuple[str, ...] | None = None) -> list[str]:
         """Return the paths in a folder that may not be written, there or, when the folder goes to
@@ -203,8 +193,8 @@ class Workspace:
         return sorted(found)
 
     def without_policy(self) -> Workspace:
-        """Return the same folder without the caller's bounds, to take back what was allowed; the
-        root and what is closed to everybody remain."""
+        """Return the same folder without the caller's policy, to undo what was allowed. Closed files stay
+        closed."""
         other = Workspace(self._folder, scratch=self._scratch, scratch_reader=self._scratch_reader)
         other._bounds = replace(self._bounds, policy=None)
         return other
@@ -221,8 +211,7 @@ class Workspace:
                 yield root
 
     def _check_scratch(self, opened: Opened) -> None:
-        """Refuse what was opened in the scratch folder and is another's. Raises ToolError `file_not_found`:
-        that is what is not there, too."""
+        """Raise ToolError `file_not_found` for a scratch file of another agent."""
         if not opened.location.in_scratch or self._scratch_reader is None:
             return
         if opened.is_directory or not may_read_scratch(opened.parts, self._scratch_reader):
@@ -235,8 +224,8 @@ class Workspace:
             return self._held_names
         return self._folder.names(root)
 
-    def _key(self, root: int, place: Place) -> str:
-        return "/" + "/".join((*self._root_names(root), *place.parts))
+    def _key(self, root: int, resolved: ResolvedPath) -> str:
+        return "/" + "/".join((*self._root_names(root), *resolved.parts))
 
     def _writable(self, path: str) -> Location:
         location = self.locate(path)
@@ -244,12 +233,12 @@ class Workspace:
             raise closed_to_writes(location.shown)
         return location
 
-    def _check_found(self, place: Place, location: Location, names: tuple[str, ...]) -> None:
+    def _check_found(self, resolved: ResolvedPath, location: Location, names: tuple[str, ...]) -> None:
         """Judge where the walk for writing has ended."""
-        self._bounds.judge(place.parts, names, "rw")
-        if place.problem is not None and not isinstance(place.problem, FileNotFoundError):
-            raise os_problem(location.shown, place.problem)
-        if ".." in place.missing:
+        self._bounds.judge(resolved.parts, names, "rw")
+        if resolved.problem is not None and not isinstance(resolved.problem, FileNotFoundError):
+            raise os_problem(location.shown, resolved.problem)
+        if ".." in resolved.missing:
             raise invalid_path(location.shown, "a symbolic link in the path leads nowhere")
 
     def _guard(self, root: int, location: Location) -> Guard:
@@ -261,8 +250,8 @@ class Workspace:
         return guard
 
     def _find(self, root: int, location: Location) -> Opened | None:
-        """Return what may be read, with a descriptor that names it only. None where the kernel does not
-        find it, or where it is called otherwise by now: the walk finds out."""
+        """Return what may be read, with a path-only descriptor; None when the kernel does not find it under
+        this name, and the walk has to."""
         found = open_beneath(root, location.parts)
         if found is None:
             return None
@@ -297,31 +286,31 @@ class Workspace:
             os.close(found.descriptor)
 
     def _open_by_walk(self, root: int, location: Location) -> Opened:
-        with self._walk(root, location, "ro") as place:
+        with self._walk(root, location, "ro") as resolved:
             root_names = self._root_names(root)
             if not location.in_scratch:
-                self._bounds.judge(place.parts, root_names, "ro")
-            if place.problem is not None:
-                raise os_problem(location.shown, place.problem)
-            assert place.status is not None
-            check_kind(place.status, location.shown)
+                self._bounds.judge(resolved.parts, root_names, "ro")
+            if resolved.problem is not None:
+                raise os_problem(location.shown, resolved.problem)
+            assert resolved.status is not None
+            check_kind(resolved.status, location.shown)
             try:
-                descriptor = os.open(place.name or ".", READ | os.O_NOFOLLOW, dir_fd=place.directory)
+                descriptor = os.open(resolved.name or ".", READ | os.O_NOFOLLOW, dir_fd=resolved.directory)
             except OSError as problem:
                 raise os_problem(location.shown, problem) from None
             try:
                 status = os.fstat(descriptor)
                 check_kind(status, location.shown)
                 if not location.in_scratch:
-                    inside = (place.name,) if place.name else ()
-                    self._bounds.judge_held(place.directory, inside, root_names, "ro", location.shown)
+                    inside = (resolved.name,) if resolved.name else ()
+                    self._bounds.judge_held(resolved.directory, inside, root_names, "ro", location.shown)
                     self._bounds.check_identity(status, location.shown)
             except BaseException:
                 os.close(descriptor)
                 raise
-            return Opened(descriptor, status, location, place.parts, self._key(root, place))
+            return Opened(descriptor, status, location, resolved.parts, self._key(root, resolved))
 
-    def _walk(self, root: int, location: Location, access: Access, *, entry: bool = False) -> Place:
+    def _walk(self, root: int, location: Location, access: Access, *, entry: bool = False) -> ResolvedPath:
         folder = self._scratch if location.in_scratch and self._scratch is not None else self.root
         root_names = self._root_names(root)
 
@@ -346,6 +335,6 @@ class Workspace:
 def _link(shown: str) -> ToolError:
     return ToolError(
         "symbolic_link",
-        f"{shown} is a symbolic link, which is neither moved nor removed; name the file that it points to",
+        f"{shown} is a symbolic link, which cannot be moved or removed; name the file that it points to",
         detail={"path": shown},
     )

@@ -10,7 +10,7 @@ import pytest
 from app.bridges.sandbox.tier import Tier
 from tests.attacks.oracles import Oracles
 from tests.attacks.scene import TIERS, Kind, Scene
-from tests.machine import need_tier
+from tests.driver.machine import need_tier
 
 USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 KINDS = [Kind(user, tier) for tier in TIERS for user in USERS]

@@ -41,7 +41,7 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.requirement("R8.attacks.tiers")
+@pytest.mark.requirement("attacks.tiers")
 @pytest.mark.parametrize(("oracles", "case"), ATTACKS, indirect=["oracles"])
 def test_an_attack_comes_to_nothing(oracles: Oracles, case: Case) -> None:
     try:
@@ -52,7 +52,7 @@ def test_an_attack_comes_to_nothing(oracles: Oracles, case: Case) -> None:
         assert found == []
 
 
-@pytest.mark.requirement("R8.attacks.count")
+@pytest.mark.requirement("attacks.count")
 def test_there_are_many_attacks_in_every_area() -> None:
     assert len(CASES) >= 150
     assert len({case.id for case in CASES}) == len(CASES)

@@ -13,7 +13,7 @@ from tests.attacks.conftest import KINDS
 from tests.attacks.oracles import LEFT_BEHIND, Oracles
 
 pytestmark = [
-    pytest.mark.requirement("R8.attacks.oracles"),
+    pytest.mark.requirement("attacks.oracles"),
     pytest.mark.parametrize("oracles", [KINDS[0]], indirect=True, ids=str),
 ]
 
@@ -74,7 +74,7 @@ def test_a_change_outside_is_seen(oracles: Oracles) -> None:
     found(oracles, "something outside")
 
 
-def test_whoever_reaches_a_listener_is_seen(oracles: Oracles) -> None:
+def test_a_client_that_reaches_a_listener_is_seen(oracles: Oracles) -> None:
     listeners = oracles.scene.listeners
     for address in (listeners.tcp, listeners.tcp_outward):
         socket.create_connection(address).close()

@@ -116,14 +116,14 @@ async def lines(*pieces: bytes, max_line: int = 100) -> AsyncIterator[LineReader
     yield LineReader(stream, max_line=max_line)
 
 
-@pytest.mark.requirement("R6.plugins.wire")
+@pytest.mark.requirement("plugins.wire")
 async def test_lines_come_one_by_one_however_they_are_cut() -> None:
     async with lines(b'{"a"', b':1}\n{"b":2}\r\n\n \n', b"x" * 100 + b"\n", b"last\n") as reader:
         read = [await reader.read() for _ in range(5)]
         assert read == [b'{"a":1}', b'{"b":2}', b"x" * 100, b"last", None]
 
 
-@pytest.mark.requirement("R6.plugins.wire")
+@pytest.mark.requirement("plugins.wire")
 @pytest.mark.parametrize(
     ("content", "said"),
     [

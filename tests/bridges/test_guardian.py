@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from app.bridges.processes import guardian
-from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.processes.child import Child
+from app.bridges.processes.process import ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +142,7 @@ KINDS = {
 }
 
 
-@pytest.mark.requirement("R4.processes.killed")
+@pytest.mark.requirement("language_servers.processes.killed")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_when_the_daemon_is_killed_it_takes_along(
     daemon: Callable[..., Daemon], bystander: int, kind: str
@@ -220,7 +221,7 @@ async def run(children: ChildProcesses, folder: Path, command: str = "exec sleep
 async def test_a_guardian_that_does_not_listen_is_replaced(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guardian, "TELLING_SECONDS", 0.0)  # it is told also of what ends at once
+    monkeypatch.setattr(guardian, "REPORT_SECONDS", 0.0)  # children that end at once are reported, too
     await run(children, tmp_path)
     await until(lambda: len(guardians_of(os.getpid())) == 1)
     (first,) = guardians_of(os.getpid())

@@ -9,7 +9,7 @@ import pytest
 
 from app.bridges.installed.installation_places import Surroundings, needed_places
 
-pytestmark = pytest.mark.requirement("R8.where.debug", "R8.where.lsp", "R8.where.plugins")
+pytestmark = pytest.mark.requirement("cages.where.debug", "cages.where.lsp", "cages.where.plugins")
 
 
 def program(path: Path, text: str = "\x7fELF") -> Path:

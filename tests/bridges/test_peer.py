@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.processes.child import Child
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.rpc.message_stream import PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
 from tests.bridges.conftest import ENVIRONMENT, until
@@ -187,7 +188,7 @@ async def test_a_body_that_is_no_message_ends_it_with_a_reason(talk: Any, body: 
         assert reason in await it.running
 
 
-@pytest.mark.requirement("R4.peer.hostile")
+@pytest.mark.requirement("language_servers.peer.hostile")
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
@@ -357,8 +358,10 @@ async def test_a_counterpart_that_closes_its_input_is_given_up(talk: Any) -> Non
                         await it.peer.request("m")
 
 
-@pytest.mark.requirement("R4.peer.cancel")
-async def test_cancelling_a_request_tells_the_counterpart_and_its_late_answer_is_dropped(talk: Any) -> None:
+@pytest.mark.requirement("language_servers.peer.cancel")
+async def test_cancelling_a_request_notifies_the_counterpart_and_its_late_answer_is_dropped(
+    talk: Any,
+) -> None:
     script = """
 asked = receive()
 told = receive()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.processes.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.processes.process import ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
 
@@ -96,7 +97,7 @@ async def test_the_working_folder_may_be_a_descriptor_whose_path_leads_elsewhere
         (["sh"], {"a=b": "c"}, "not the name of a variable"),
     ],
 )
-async def test_what_cannot_be_started_is_told_in_words_and_leaves_nothing_open(
+async def test_what_cannot_be_started_is_reported_in_words_and_leaves_nothing_open(
     children: ChildProcesses, tmp_path: Path, argv: list[str], env: dict[str, str], reason: str
 ) -> None:
     async with await started(children, "true", tmp_path):
@@ -108,7 +109,7 @@ async def test_what_cannot_be_started_is_told_in_words_and_leaves_nothing_open(
     assert descriptors() == before
 
 
-async def test_a_folder_that_is_gone_is_told(children: ChildProcesses, tmp_path: Path) -> None:
+async def test_a_folder_that_is_gone_is_reported(children: ChildProcesses, tmp_path: Path) -> None:
     with pytest.raises(SpawnFailed, match="No such file"):
         await children.start(["true"], owner="test", cwd=tmp_path / "gone", env=ENVIRONMENT)
 
@@ -142,14 +143,14 @@ async def test_a_child_on_a_terminal_has_it_as_the_controlling_one(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
     outer, inner = pty.openpty()
-    script = "echo told > /dev/tty; ps -o sid=,pid=,tpgid= -p $$; test -t 1 && test -t 2; echo $?"
+    script = "echo told > /dev/tty; cut -d ' ' -f 1,6,8 /proc/$$/stat; test -t 1 && test -t 2; echo $?"
     async with await started(children, script, tmp_path, terminal=inner) as child:
         assert await child.wait() == 0
         told: list[bytes] = []
         while len(told) < 5:
             told += os.read(outer, 1000).split()
         assert (told[0], told[4]) == (b"told", b"0")
-        session, pid, foreground = told[1:4]
+        pid, session, foreground = told[1:4]
         assert int(session) == int(pid) == int(foreground) == child.pid
     os.close(inner)
     os.close(outer)
@@ -228,7 +229,7 @@ async def test_an_orphan_in_a_session_of_its_own_ends_with_the_child_that_starte
     assert not alive(stays)
 
 
-async def test_an_orphan_that_cannot_be_told_apart_ends_with_the_last_child_it_may_belong_to(
+async def test_an_ambiguous_orphan_ends_with_the_last_child_it_may_belong_to(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
     """It has a session of its own, no environment, and two children ran when it was started."""

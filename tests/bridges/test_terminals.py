@@ -13,14 +13,9 @@ from typing import BinaryIO
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.pty.manager import (
-    MAX_KEPT,
-    TERMINAL_VARIABLES,
-    Command,
-    CommandSpec,
-    TerminalManager,
-    TooManyCommands,
-)
+from app.bridges.pty.command import Command, CommandSpec
+from app.bridges.pty.manager import TERMINAL_VARIABLES, TerminalManager, TooManyCommands
+from app.bridges.pty.output import MAX_KEPT
 from tests.bridges.conftest import ENVIRONMENT, children_of, descriptors, started_from_here, until
 
 
@@ -208,7 +203,7 @@ async def test_what_a_command_leaves_behind_belongs_to_it_at_once(bench: Bench, 
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.requirement("R3.shell.torture")
+@pytest.mark.requirement("shell.torture")
 async def test_a_thousand_commands_of_all_kinds_leave_nothing(
     children: ChildProcesses, tmp_path: Path
 ) -> None:

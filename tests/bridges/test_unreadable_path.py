@@ -30,7 +30,7 @@ print("resolved")
 """
 
 
-@pytest.mark.requirement("R16.A18")
+@pytest.mark.requirement("security.unreadable_path")
 def test_programs_are_looked_for_beside_a_folder_that_nobody_may_look_into(tmp_path: Path) -> None:
     closed = Path("/var/tmp") / f"kaged-closed-{os.getpid()}"  # what is above it can be passed by everybody
     (closed / "deeper").mkdir(parents=True)

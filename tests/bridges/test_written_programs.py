@@ -13,7 +13,7 @@ from app.cages.file_grants import FileGrants
 from app.cages.readable import ALL, Readable
 from app.errors import ToolError
 
-pytestmark = pytest.mark.requirement("R16.A4")
+pytestmark = pytest.mark.requirement("security.server_views")
 
 
 def agent(root: Path, *fs: tuple[str, str]) -> CagedAgent:

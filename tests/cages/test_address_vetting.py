@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.cages.address_vetting import why_not_public
 
-pytestmark = pytest.mark.requirement("R8.net.vetted")
+pytestmark = pytest.mark.requirement("cages.net.vetted")
 
 INSIDE = """
     0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 168.63.129.16

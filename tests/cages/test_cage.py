@@ -10,7 +10,7 @@ import pytest
 from app.cages.cage import Cage, CageLimits, Mount
 from app.harness.dsl.spec_cage import CageSpec
 
-pytestmark = pytest.mark.requirement("R8.policy.compiled")
+pytestmark = pytest.mark.requirement("cages.policy.compiled")
 
 ROOT = Path("/nowhere/shop")
 STATE = Path("/nowhere/data/cages/shop/coder")

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from app.bridges.lsp.globs import globs_of
 from app.bridges.pty.plain_text import PlainText
 from app.errors import KagedError, ToolError
 from app.harness.compaction.facts import _decisions
@@ -20,15 +19,15 @@ from app.harness.delegation.outside_cage import Outside, SeenLines
 from app.harness.issues.search_text import read_search
 from app.harness.uploads.names import safe_name
 from app.observability import Redactor, names_secret
-from app.tools.authorisation.danger_daemon import _paths
+from app.tools.authorisation.danger_daemon import _paths, filled_in
 from app.tools.authorisation.guard import judge_command
-from app.tools.authorisation.known_variables import filled_in
 from app.tools.authorisation.patterns import matches
 from app.tools.code.hover import split
 from app.tools.edit.near_miss import explain
 from app.tools.processes.foreign_text import clean
 from app.tools.project import justfile, makefile, taskfile
 from app.tools.search.glob_pattern import parse_glob
+from app.workspace.globs import globs_of
 from app.workspace.simple_rules import SimpleRules
 
 Reader = Callable[[str], object]

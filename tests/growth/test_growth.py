@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.architecture.quantifiers import repeats_group_possessively
+from tests.growth.measured import all_patterns
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "app/api/web/static").glob("*.js"))
@@ -28,14 +32,14 @@ def slow_in(*command: str) -> list[str]:
 
 
 @pytest.mark.timeout(MAX_SECONDS)
-@pytest.mark.requirement("R16.A6")
+@pytest.mark.requirement("security.linear_patterns")
 @pytest.mark.parametrize("what", ["patterns", "readers"])
 def test_four_times_the_text_takes_less_than_eight_times_the_cpu(what: str) -> None:
     assert not slow_in(sys.executable, "-m", "tests.growth.measured", what)
 
 
 @pytest.mark.timeout(MAX_SECONDS)
-@pytest.mark.requirement("R16.A6")
+@pytest.mark.requirement("security.linear_patterns")
 def test_the_patterns_of_the_page_grow_with_the_text() -> None:
     node = shutil.which("node")
     if node is None:
@@ -43,7 +47,7 @@ def test_the_patterns_of_the_page_grow_with_the_text() -> None:
     assert not slow_in(node, "tests/growth/scripts.mjs", *map(str, SCRIPTS))
 
 
-@pytest.mark.requirement("R16.A6")
+@pytest.mark.requirement("security.linear_patterns")
 def test_a_pattern_that_grows_with_the_square_is_found(tmp_path: Path) -> None:
     program = (
         "import re, tests.growth.measured as measured\n"
@@ -51,3 +55,14 @@ def test_a_pattern_that_grows_with_the_square_is_found(tmp_path: Path) -> None:
         "measured.HARD_STOP = 2\nmeasured._patterns()\nprint('done')\n"
     )
     assert slow_in(sys.executable, "-c", program)
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """An atomic group, `(?>(?:...)*)`, does the same in every Python that kaged runs on."""
+    assert repeats_group_possessively(r"(?:ab)*+c") and not repeats_group_possessively(r"a*+(?>(?:ab)*)c")
+    found = [
+        name
+        for name, pattern, _ in all_patterns()
+        if repeats_group_possessively(pattern.pattern, pattern.flags & ~re.UNICODE)
+    ]
+    assert not found

@@ -14,7 +14,7 @@ from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
 from app.tools.after_edit.edit_feedback import EditFeedback, FeedbackLimits
 from app.tools.contract.call import ToolEnvelope
 from app.tools.dispatch.service import ToolService
-from tests.language_servers import ROOT
+from tests.driver.language_servers import ROOT
 from tests.tools.code.conftest import CodeDesk, code_desk
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"

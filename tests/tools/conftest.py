@@ -13,14 +13,13 @@ from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
-from app.tools.contract.child_answer import ChildAnswer
 from app.tools.contract.definition import ToolDefinition
-from app.tools.contract.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.service import ToolService
 from app.tools.project_files.read_tracker import ReadTracker
-from tests.tool_registry import tool_registry
+from tests.driver.tool_registry import tool_registry
 
 
 @dataclass

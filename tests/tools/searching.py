@@ -18,7 +18,7 @@ from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import glob, grep
-from app.tools.search.engine import Command, Ripgrep, TextQuery, Walk
+from app.tools.search.engine import Ripgrep, TextQuery, Walk
 from app.tools.search.file_search import FileLimits
 from app.tools.search.text_search import TextLimits
 
@@ -45,10 +45,10 @@ class ScriptEngine(Ripgrep):
         super().__init__("/bin/sh")
         self.script = script
 
-    def text(self, query: TextQuery, walk: Walk) -> Command:
-        return Command([self.program, "-c", self.script], {"PATH": "/usr/bin:/bin"})
+    def text(self, query: TextQuery, walk: Walk) -> list[str]:
+        return [self.program, "-c", f"PATH=/usr/bin:/bin; {self.script}"]
 
-    def files(self, walk: Walk) -> Command:
+    def files(self, walk: Walk) -> list[str]:
         return self.text(TextQuery("", "content"), walk)
 
 

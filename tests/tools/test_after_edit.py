@@ -34,7 +34,7 @@ async def ready(desk: EditDesk) -> None:
     await desk.running("a.hos")
 
 
-@pytest.mark.requirement("R4.after_edit.new")
+@pytest.mark.requirement("language_servers.after_edit.new")
 async def test_only_the_errors_that_the_edit_introduced_are_appended(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -60,7 +60,7 @@ async def test_only_the_errors_that_the_edit_introduced_are_appended(tmp_path):
         assert rest == ["1 new error after this edit:", "./a.hos:4:3 this is bad (bad)"]
 
 
-@pytest.mark.requirement("R4.after_edit.new")
+@pytest.mark.requirement("language_servers.after_edit.new")
 async def test_an_edit_without_new_errors_says_so(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -69,7 +69,7 @@ async def test_an_edit_without_new_errors_says_so(tmp_path):
         assert answer.model_text().splitlines()[1:] == ["The language server finds no new errors in ./a.hos."]
 
 
-@pytest.mark.requirement("R4.after_edit.baseline")
+@pytest.mark.requirement("language_servers.after_edit.baseline")
 async def test_a_new_file_has_no_errors_before_it(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -79,7 +79,7 @@ async def test_a_new_file_has_no_errors_before_it(tmp_path):
         assert [(one["path"], one["line"]) for one in found["errors"]] == [("./b.hos", 1)]
 
 
-@pytest.mark.requirement("R4.after_edit.baseline")
+@pytest.mark.requirement("language_servers.after_edit.baseline")
 async def test_the_first_edit_starts_the_server_and_says_that_errors_may_be_older(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await desk.known("a.hos", "bad\n")
@@ -94,7 +94,7 @@ async def test_the_first_edit_starts_the_server_and_says_that_errors_may_be_olde
         assert len(found["errors"]) == 1 and "may_be_older" not in found
 
 
-@pytest.mark.requirement("R4.after_edit.baseline")
+@pytest.mark.requirement("language_servers.after_edit.baseline")
 async def test_what_was_found_after_one_edit_is_known_before_the_next(tmp_path):
     async with edit_desk(tmp_path, "--pull") as desk:
         await ready(desk)
@@ -105,7 +105,7 @@ async def test_what_was_found_after_one_edit_is_known_before_the_next(tmp_path):
         assert len(desk.received("textDocument/diagnostic")) == 5
 
 
-@pytest.mark.requirement("R4.after_edit.bounds")
+@pytest.mark.requirement("language_servers.after_edit.bounds")
 async def test_at_most_ten_errors_are_listed(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -117,7 +117,7 @@ async def test_at_most_ten_errors_are_listed(tmp_path):
         assert len(lines) == 13
 
 
-@pytest.mark.requirement("R4.after_edit.late")
+@pytest.mark.requirement("language_servers.after_edit.late")
 @pytest.mark.parametrize("pull", [True, False])
 async def test_a_late_answer_is_pending_then_a_note_and_never_clean(tmp_path, pull):
     late = ("--pull", "--delay", "textDocument/diagnostic=0.9") if pull else ("--late-diagnostics", "0.9")
@@ -138,8 +138,8 @@ async def test_a_late_answer_is_pending_then_a_note_and_never_clean(tmp_path, pu
         assert await desk.note() is None, "told twice"
 
 
-@pytest.mark.requirement("R4.after_edit.late")
-async def test_an_edit_takes_over_what_was_not_told_of_the_one_before(tmp_path):
+@pytest.mark.requirement("language_servers.after_edit.late")
+async def test_an_edit_takes_over_what_was_not_reported_of_the_one_before(tmp_path):
     async with edit_desk(tmp_path, "--late-diagnostics", "1", wait=HASTY) as desk:
         await ready(desk)
         assert told(await desk.write("a.hos", "good\nbad one\nbad two\n"))["status"] == "pending"
@@ -151,8 +151,8 @@ async def test_an_edit_takes_over_what_was_not_told_of_the_one_before(tmp_path):
         ]
 
 
-@pytest.mark.requirement("R4.after_edit.late")
-async def test_a_late_answer_for_a_file_that_changed_since_is_not_told_as_true(tmp_path):
+@pytest.mark.requirement("language_servers.after_edit.late")
+async def test_a_late_answer_for_a_file_that_changed_since_is_not_reported_as_true(tmp_path):
     async with edit_desk(tmp_path, "--late-diagnostics", "1", wait=HASTY) as desk:
         await ready(desk)
         assert told(await desk.write("a.hos", "bad\nbad one\n"))["status"] == "pending"
@@ -163,7 +163,7 @@ async def test_a_late_answer_for_a_file_that_changed_since_is_not_told_as_true(t
         assert "Changed since" in note and "./a.hos" in note and "this is bad" not in note
 
 
-@pytest.mark.requirement("R4.after_edit.late")
+@pytest.mark.requirement("language_servers.after_edit.late")
 async def test_a_session_that_is_over_leaves_no_task_and_no_note(tmp_path):
     async with edit_desk(tmp_path, "--hang-at", "textDocument/didChange", wait=HASTY) as desk:
         await ready(desk)
@@ -176,7 +176,7 @@ async def test_a_session_that_is_over_leaves_no_task_and_no_note(tmp_path):
         assert await desk.note() is None
 
 
-@pytest.mark.requirement("R4.after_edit.bounds")
+@pytest.mark.requirement("language_servers.after_edit.bounds")
 async def test_a_server_that_hangs_costs_a_step_two_seconds_in_all(tmp_path):
     async with edit_desk(tmp_path, "--hang-at", "textDocument/didChange") as desk:
         await ready(desk)
@@ -192,8 +192,8 @@ async def test_a_server_that_hangs_costs_a_step_two_seconds_in_all(tmp_path):
         assert desk.text("a.hos") == "bad bad\n"
 
 
-@pytest.mark.requirement("R4.after_edit.bounds")
-async def test_parallel_edits_of_one_step_are_each_told_their_own(tmp_path):
+@pytest.mark.requirement("language_servers.after_edit.bounds")
+async def test_parallel_edits_of_one_step_each_get_their_own_findings(tmp_path):
     async with edit_desk(tmp_path, "--pull", "--delay", "textDocument/diagnostic=0.4") as desk:
         for name in "abcd":
             await desk.known(f"{name}.hos", "good\n")
@@ -206,7 +206,7 @@ async def test_parallel_edits_of_one_step_are_each_told_their_own(tmp_path):
             assert [one["path"] for one in told(answer)["errors"]] == [f"./{name}.hos"]
 
 
-@pytest.mark.requirement("R4.after_edit.robust")
+@pytest.mark.requirement("language_servers.after_edit.robust")
 async def test_a_server_that_crashes_costs_no_edit(tmp_path):
     async with edit_desk(tmp_path, "--crash-at", "textDocument/didChange") as desk:
         await ready(desk)
@@ -217,7 +217,7 @@ async def test_a_server_that_crashes_costs_no_edit(tmp_path):
         assert "no new errors" not in answer.model_text()
 
 
-@pytest.mark.requirement("R4.after_edit.robust")
+@pytest.mark.requirement("language_servers.after_edit.robust")
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -240,7 +240,7 @@ async def test_no_behaviour_of_a_server_loses_an_edit_or_makes_it_look_clean(tmp
         assert "no new errors" not in answer.model_text()
 
 
-@pytest.mark.requirement("R4.after_edit.robust")
+@pytest.mark.requirement("language_servers.after_edit.robust")
 async def test_a_cancelled_wait_does_not_lose_the_result_of_the_edit(tmp_path):
     async with edit_desk(tmp_path, "--hang-at", "textDocument/didChange") as desk:
         await ready(desk)
@@ -253,7 +253,7 @@ async def test_a_cancelled_wait_does_not_lose_the_result_of_the_edit(tmp_path):
         assert desk.text("a.hos") == "bad\n"
 
 
-@pytest.mark.requirement("R4.after_edit.who")
+@pytest.mark.requirement("language_servers.after_edit.who")
 async def test_a_failed_or_denied_edit_is_not_followed_by_anything(tmp_path):
     async with edit_desk(tmp_path, "--hang-at", "textDocument/didChange") as desk:
         await ready(desk)
@@ -267,7 +267,7 @@ async def test_a_failed_or_denied_edit_is_not_followed_by_anything(tmp_path):
         assert not desk.feedback.edited and not desk.feedback._checks
 
 
-@pytest.mark.requirement("R4.after_edit.who")
+@pytest.mark.requirement("language_servers.after_edit.who")
 async def test_it_is_for_agents_that_may_ask_for_diagnostics(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -284,14 +284,14 @@ async def test_it_is_for_agents_that_may_ask_for_diagnostics(tmp_path):
         assert not desk.ports.asked
 
 
-@pytest.mark.requirement("R4.after_edit.off")
+@pytest.mark.requirement("language_servers.after_edit.off")
 async def test_it_can_be_turned_off(tmp_path):
     async with edit_desk(tmp_path, enabled=False) as desk:
         await ready(desk)
         assert told(await desk.write("a.hos", "bad\nbad\n")) is None
 
 
-@pytest.mark.requirement("R4.after_edit.who")
+@pytest.mark.requirement("language_servers.after_edit.who")
 async def test_every_tool_that_writes_a_file_is_followed_by_it(tmp_path):
     async with edit_desk(tmp_path) as desk:
         await ready(desk)
@@ -306,7 +306,7 @@ async def test_every_tool_that_writes_a_file_is_followed_by_it(tmp_path):
         assert told(answers[-1])["paths"] == ["./moved.hos"]
 
 
-@pytest.mark.requirement("R4.after_edit.who")
+@pytest.mark.requirement("language_servers.after_edit.who")
 async def test_a_file_without_a_server_says_nothing(tmp_path):
     async with edit_desk(tmp_path) as desk:
         assert told(await desk.write("notes.txt", "bad\n")) is None
@@ -316,7 +316,7 @@ def row(line: int, message: str, near: str = "") -> ErrorRow:
     return ErrorRow(line, 0, message, "c", None, near)
 
 
-@pytest.mark.requirement("R4.after_edit.new")
+@pytest.mark.requirement("language_servers.after_edit.new")
 @pytest.mark.parametrize(
     ("before", "after", "new"),
     [
@@ -334,5 +334,5 @@ def row(line: int, message: str, near: str = "") -> ErrorRow:
         ([row(1, "a", "x")], [row(1, "a", "x"), row(1, "b", "x")], [row(1, "b", "x")]),
     ],
 )
-def test_new_errors_are_told_from_old_ones(before, after, new):
+def test_new_errors_are_separated_from_old_ones(before, after, new):
     assert new_errors(tuple(after), tuple(before)) == tuple(new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.language_servers import server_path
+from tests.driver.language_servers import server_path
 from tests.tools.after_edit_desk import PATIENT, EditDesk, edit_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
@@ -22,7 +22,7 @@ async def opened(desk: EditDesk, *paths: str) -> None:
         await desk.running(path)
 
 
-@pytest.mark.requirement("R4.after_edit.real")
+@pytest.mark.requirement("language_servers.after_edit.real")
 async def test_python(tmp_path):
     server_path("basedpyright")
     async with edit_desk(tmp_path, wait=PATIENT) as desk:
@@ -37,7 +37,7 @@ async def test_python(tmp_path):
         assert "finds no new errors" in words
 
 
-@pytest.mark.requirement("R4.after_edit.others")
+@pytest.mark.requirement("language_servers.after_edit.others")
 async def test_python_callers_in_other_open_files(tmp_path):
     server_path("basedpyright")
     async with edit_desk(tmp_path, wait=PATIENT) as desk:
@@ -48,7 +48,7 @@ async def test_python_callers_in_other_open_files(tmp_path):
         assert "./shop/orders.py:1:" in words and "total" in words.splitlines()[-1]
 
 
-@pytest.mark.requirement("R4.after_edit.real")
+@pytest.mark.requirement("language_servers.after_edit.real")
 async def test_typescript(tmp_path):
     server_path("typescript-language-server")
     async with edit_desk(tmp_path, wait=PATIENT) as desk:
@@ -60,7 +60,7 @@ async def test_typescript(tmp_path):
         assert "1 new error after" in words and "./src/auth.ts:8:14 " in words and "(ts(2339))" in words
 
 
-@pytest.mark.requirement("R4.after_edit.others")
+@pytest.mark.requirement("language_servers.after_edit.others")
 async def test_typescript_callers_in_other_open_files_and_within_the_cage(tmp_path):
     server_path("typescript-language-server")
     async with edit_desk(tmp_path, wait=PATIENT) as desk:
@@ -77,7 +77,7 @@ async def test_typescript_callers_in_other_open_files_and_within_the_cage(tmp_pa
         assert "./src/auth.ts:8:" in words and "./lib/secret.ts:3:" in words
 
 
-@pytest.mark.requirement("R4.after_edit.real")
+@pytest.mark.requirement("language_servers.after_edit.real")
 async def test_a_change_of_many_files_by_structure_or_by_rename(tmp_path):
     server_path("typescript-language-server")
     async with edit_desk(tmp_path, wait=PATIENT) as desk:

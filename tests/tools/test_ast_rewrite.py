@@ -37,7 +37,7 @@ def _leftovers(desk: Desk) -> list[Path]:
     return list(desk.root.rglob(".kaged-*"))
 
 
-@pytest.mark.requirement("R3.ast.preview")
+@pytest.mark.requirement("ast.preview")
 async def test_a_dry_run_lists_the_changes_and_changes_nothing(desk):
     desk.put("src/main.ts", 'start();\n  console.log("server started");\n')
     desk.put("src/other.ts", "nothing();\n")
@@ -69,7 +69,7 @@ async def test_a_dry_run_lists_the_changes_and_changes_nothing(desk):
     assert "file.edited" not in desk.ports.names()
 
 
-@pytest.mark.requirement("R3.ast.apply")
+@pytest.mark.requirement("ast.apply")
 async def test_without_a_dry_run_the_files_are_written(desk):
     first, second = desk.put("a.ts", "console.log(1);\nconsole.log(2);\n"), desk.put("b.ts", "console.log(3)")
     data = await _apply(desk, LOG)
@@ -86,7 +86,7 @@ async def test_without_a_dry_run_the_files_are_written(desk):
     assert (again["applied"], again["changes"]) == (False, [])
 
 
-@pytest.mark.requirement("R3.ast.paths")
+@pytest.mark.requirement("ast.paths")
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
@@ -106,14 +106,14 @@ async def test_a_file_means_that_file_and_a_folder_all_below(desk, where, expect
     assert {path for path in paths if "logger" in (desk.root / path).read_text()} == expected
 
 
-@pytest.mark.requirement("R3.ast.language")
+@pytest.mark.requirement("ast.language")
 async def test_the_language_is_inferred_when_all_files_share_one(desk):
     desk.put("a.ts", "console.log(1)\n")
     desk.put("README.txt", "console.log(1)\n")
     assert (await _apply(desk, LOG))["total_replacements"] == 1
 
 
-@pytest.mark.requirement("R3.ast.language")
+@pytest.mark.requirement("ast.language")
 async def test_files_of_several_languages_need_the_language_to_be_named(desk):
     desk.put("a.ts", "console.log(1)\n")
     script = desk.put("b.js", "console.log(1)\n")
@@ -126,7 +126,7 @@ async def test_files_of_several_languages_need_the_language_to_be_named(desk):
     assert script.read_text() == "console.log(1)\n"
 
 
-@pytest.mark.requirement("R3.ast.language")
+@pytest.mark.requirement("ast.language")
 async def test_a_file_of_no_known_language_needs_one_to_be_named(desk):
     file = desk.put("script", "console.log(1)\n")
     assert await desk.code("edit.ast", rewrites=LOG, path="script") == "invalid_params"
@@ -134,7 +134,7 @@ async def test_a_file_of_no_known_language_needs_one_to_be_named(desk):
     assert file.read_text() == "logger.debug(1)\n"
 
 
-@pytest.mark.requirement("R3.ast.max_replacements")
+@pytest.mark.requirement("ast.max_replacements")
 async def test_replacements_are_capped(desk):
     file = desk.put("a.ts", "console.log(1);\nconsole.log(2);\nconsole.log(3);\n")
     data = await _apply(desk, LOG, max_replacements=1)
@@ -143,7 +143,7 @@ async def test_replacements_are_capped(desk):
     assert (await _apply(desk, LOG, max_replacements="2"))["limit_reached"] is False
 
 
-@pytest.mark.requirement("R3.ast.max_files")
+@pytest.mark.requirement("ast.max_files")
 async def test_changed_files_are_capped(desk):
     first, second = desk.put("a.ts", "console.log(1)\n"), desk.put("b.ts", "console.log(1)\n")
     data = await _apply(desk, LOG, max_files=1)
@@ -152,7 +152,7 @@ async def test_changed_files_are_capped(desk):
     assert (await _apply(desk, LOG, max_files=1))["limit_reached"] is False
 
 
-@pytest.mark.requirement("R3.ast.traversal")
+@pytest.mark.requirement("ast.traversal")
 @pytest.mark.parametrize("path", ["../../etc", "/etc", "src/../../etc/passwd", "~", "link", "link/a.c"])
 @pytest.mark.parametrize("dry_run", [True, False])
 async def test_paths_outside_the_project_are_invalid_parameters(desk, path, dry_run):
@@ -170,7 +170,7 @@ async def test_paths_outside_the_project_are_invalid_parameters(desk, path, dry_
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R3.ast.parse_errors")
+@pytest.mark.requirement("ast.parse_errors")
 async def test_files_that_do_not_parse_are_named_and_the_others_changed(desk):
     good, bad = desk.put("good.ts", "console.log(1)\n"), desk.put("bad.ts", "console.log(1)\nfunction {{{\n")
     desk.put("worse.ts", "let x = ;\n")
@@ -183,7 +183,7 @@ async def test_files_that_do_not_parse_are_named_and_the_others_changed(desk):
     assert await desk.code("edit.ast", rewrites=LOG, path="bad.ts") == "parse_error"
 
 
-@pytest.mark.requirement("R3.ast.parse_errors")
+@pytest.mark.requirement("ast.parse_errors")
 async def test_in_a_large_folder_only_files_that_may_match_are_parsed(desk, monkeypatch):
     monkeypatch.setattr(ast_survey, "PARSE_ALL_UP_TO", 3)
     for name, content in {"a": "console.log(1)", "b": "let x = ;", "c": "f()"}.items():
@@ -195,7 +195,7 @@ async def test_in_a_large_folder_only_files_that_may_match_are_parsed(desk, monk
     assert (desk.root / "a.ts").read_text() == "logger.debug(1)"
 
 
-@pytest.mark.requirement("R3.ast.invalid")
+@pytest.mark.requirement("ast.invalid")
 async def test_one_invalid_pattern_among_several_changes_nothing(desk):
     file = desk.put("a.ts", "console.log(1)\n")
     rewrites = {**LOG, "foo(": "bar("}
@@ -274,7 +274,7 @@ async def test_a_character_that_the_encoding_lacks_changes_no_file(desk):
 # Overlaps.
 
 
-@pytest.mark.requirement("R3.ast.overlap")
+@pytest.mark.requirement("ast.overlap")
 async def test_a_match_inside_another_is_left_for_the_next_call(desk):
     file = desk.put("a.ts", "console.log(console.log(console.log(1)));\n")
     data = await _apply(desk, LOG)
@@ -285,7 +285,7 @@ async def test_a_match_inside_another_is_left_for_the_next_call(desk):
     assert file.read_text() == "logger.debug(logger.debug(logger.debug(1)));\n"
 
 
-@pytest.mark.requirement("R3.ast.overlap")
+@pytest.mark.requirement("ast.overlap")
 async def test_overlapping_rewrites_never_replace_code_twice(desk):
     file = desk.put("a.py", "a + b + c\nf(g(1), g(2))\n")
     rewrites = {"$X + $Y": "add($X, $Y)", "g($A)": "h($A)", "f($$$A)": "k($$$A)", "b": "B"}
@@ -300,7 +300,7 @@ async def test_overlapping_rewrites_never_replace_code_twice(desk):
 spans = st.tuples(st.integers(0, 30), st.integers(0, 8), st.text("xy", max_size=3), st.integers(0, 2))
 
 
-@pytest.mark.requirement("R3.ast.overlap")
+@pytest.mark.requirement("ast.overlap")
 @given(st.lists(spans, max_size=20))
 def test_whatever_overlaps_the_result_is_the_text_with_separate_pieces_replaced(wanted):
     text = bytes(range(97, 123)) + bytes(range(65, 79))
@@ -325,7 +325,7 @@ def test_whatever_overlaps_the_result_is_the_text_with_separate_pieces_replaced(
 # All files, or none.
 
 
-@pytest.mark.requirement("R3.ast.atomic")
+@pytest.mark.requirement("ast.atomic")
 async def test_a_file_that_cannot_be_staged_keeps_all_others_as_they_are(desk, monkeypatch):
     for name in "abcd":
         desk.put(f"{name}/x.ts", "console.log(1)\n")
@@ -346,7 +346,7 @@ async def test_a_file_that_cannot_be_staged_keeps_all_others_as_they_are(desk, m
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R3.ast.atomic")
+@pytest.mark.requirement("ast.atomic")
 @pytest.mark.parametrize("exchange", [True, False])
 @pytest.mark.parametrize("fails_at", [0, 2, 3])
 async def test_a_file_that_changes_at_the_last_moment_undoes_the_whole_call(
@@ -383,7 +383,7 @@ async def test_a_file_that_changes_at_the_last_moment_undoes_the_whole_call(
     assert "file.edited" not in desk.ports.names()
 
 
-@pytest.mark.requirement("R3.ast.atomic")
+@pytest.mark.requirement("ast.atomic")
 async def test_taking_back_leaves_what_others_have_written_since(desk, monkeypatch):
     for name in "abc":
         desk.put(f"{name}.ts", f"console.log('{name}')\n")
@@ -405,7 +405,7 @@ async def test_taking_back_leaves_what_others_have_written_since(desk, monkeypat
     assert _leftovers(desk) == []
 
 
-@pytest.mark.requirement("R3.ast.atomic")
+@pytest.mark.requirement("ast.atomic")
 async def test_a_file_that_the_caller_may_not_write_refuses_the_whole_call(desk):
     desk.put("src/a.ts", "console.log(1)\n")
     desk.put("src/fixed/b.ts", "console.log(1)\n")

@@ -44,7 +44,7 @@ def _ast_grep_alone(desk: Desk, pattern: str, lang: str, path: str) -> subproces
     return subprocess.run(command, cwd=desk.root, capture_output=True)
 
 
-@pytest.mark.requirement("R3.ast.search", "R3.ast.context")
+@pytest.mark.requirement("ast.search", "ast.context")
 async def test_a_call_is_found_with_what_it_was_called_with_and_the_lines_around(desk):
     desk.put("src/main.ts", MAIN)
     data = await desk.ok(
@@ -72,7 +72,7 @@ async def test_a_call_is_found_with_what_it_was_called_with_and_the_lines_around
     }
 
 
-@pytest.mark.requirement("R3.ast.multiple")
+@pytest.mark.requirement("ast.multiple")
 async def test_three_dollars_capture_a_list_without_its_commas(desk):
     desk.put("a.ts", "f(1, g(2, 3), 'x,y');\nf();\nf(4)\n")
     data = await desk.ok("search.ast", pattern="f($$$ARGS)", lang="ts")
@@ -85,7 +85,7 @@ async def test_the_same_name_twice_stands_for_the_same_code(desk):
     assert await _found(desk, "$X == $X", "python") == [("./a.py", 1)]
 
 
-@pytest.mark.requirement("R3.ast.context")
+@pytest.mark.requirement("ast.context")
 async def test_positions_count_bytes_and_characters_and_context_ends_with_the_file(desk):
     desk.put("a.ts", "\ufeffé(); f(\n 1)\r\nlast\r\n".encode())
     data = await desk.ok("search.ast", pattern="f($A)", lang="typescript", context=9)
@@ -97,7 +97,7 @@ async def test_positions_count_bytes_and_characters_and_context_ends_with_the_fi
     assert not {"context_before", "context_after"} & without.keys()
 
 
-@pytest.mark.requirement("R3.ast.context")
+@pytest.mark.requirement("ast.context")
 @pytest.mark.parametrize(
     ("globs", "expected"),
     [
@@ -118,8 +118,8 @@ async def test_globs_include_and_exclude_and_never_bring_in_what_is_ignored(desk
     assert {file for file, _ in await _found(desk, "wanted($A)", globs=globs)} == expected
 
 
-@pytest.mark.requirement("R3.ast.context")
-async def test_paths_are_folders_or_files_and_a_match_is_told_once(desk):
+@pytest.mark.requirement("ast.context")
+async def test_paths_are_folders_or_files_and_a_match_is_reported_once(desk):
     for path in ("src/in/a.ts", "src/b.ts", "other/c.ts"):
         desk.put(path, "wanted(1)\n")
     desk.put("src/page.vue", "wanted(2)\n")
@@ -129,7 +129,7 @@ async def test_paths_are_folders_or_files_and_a_match_is_told_once(desk):
     assert found == [("./src/b.ts", 1), ("./src/in/a.ts", 1), ("./src/page.vue", 1), ("./wide.ts", 1)]
 
 
-@pytest.mark.requirement("R3.ast.invalid")
+@pytest.mark.requirement("ast.invalid")
 @pytest.mark.parametrize(
     ("pattern", "lang"),
     [
@@ -389,7 +389,7 @@ async def test_matches_outside_the_cage_tell_file_and_line_alone(shared):
     assert named["matches"] == outside
 
 
-@pytest.mark.requirement("R16.A20")
+@pytest.mark.requirement("security.outside_cage")
 async def test_a_cage_hides_what_is_outside_and_says_so_whether_there_is_any_or_not(shared):
     caged = shared.caged(("ro", "src"))
     data = await caged.ok("search.ast", pattern="wanted($A)", lang="typescript")

@@ -6,7 +6,7 @@ import pytest
 
 from app.tools.shell.refusals import refusals
 
-pytestmark = pytest.mark.requirement("R16.shown.root")
+pytestmark = pytest.mark.requirement("in_use.root")
 CAGE = {"fs": [{"mode": "rw", "path": "."}, {"mode": "ro", "path": "docs"}]}
 
 

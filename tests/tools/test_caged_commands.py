@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from app.bridges.sandbox.bounds import bounded_together
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.tools.processes import call_processes
-from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
+from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
 
 SHELL = {"capabilities": ["shell"]}
 
@@ -34,7 +34,7 @@ async def output(desk: Any, command: str, **params: Any) -> str:
     return str(done["stdout"]).replace("\r\n", "\n").strip()
 
 
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.environment")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.environment")
 async def test_a_command_sees_what_is_granted_and_no_more(machine):
     desk = agent(machine, ("rw", "."), ("ro", "docs"), ("deny", "secret"))
     for path in ("src/a.txt", "docs/b.txt", "secret/c.txt"):
@@ -58,7 +58,7 @@ async def test_a_command_sees_what_is_granted_and_no_more(machine):
     assert not any(line.startswith("OF_THE_DAEMON") for line in lines)
 
 
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.landlock")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.landlock")
 async def test_the_weaker_tier_holds_files_and_refuses_what_it_cannot_hold(desk):
     outside = desk.base / "outside.txt"
     outside.write_text("canary")
@@ -78,14 +78,14 @@ async def test_the_weaker_tier_holds_files_and_refuses_what_it_cannot_hold(desk)
     assert not (desk.root / "never").exists()
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_the_neighbour_without_a_cage_has_the_daemons_rights(machine):
     outside = machine.desk.base / "outside.txt"
     outside.write_text("canary")
     assert await output(machine.desk, f"cat {outside}; echo $OF_THE_DAEMON") == "canarycanary"
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_commands_of_a_run_share_a_cage_of_their_own(machine):
     first, second = agent(machine), agent(machine, run="run_2")
     await output(first, "echo one > $HOME/kept; echo two > /tmp/kept; sleep 1000 & echo started")
@@ -97,7 +97,7 @@ async def test_commands_of_a_run_share_a_cage_of_their_own(machine):
     assert not (machine.desk.base / "data" / "cages").exists()
 
 
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.state")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.state")
 async def test_state_that_is_kept_is_there_in_the_next_run(machine):
     first = agent(machine, state="persistent")
     await output(first, "echo one > $HOME/kept; echo two > /tmp/kept")
@@ -108,7 +108,7 @@ async def test_state_that_is_kept_is_there_in_the_next_run(machine):
     assert kept.read_text() == "one\n"
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_what_goes_on_in_the_background_ends_with_the_run(machine):
     desk = agent(machine)
     done = await desk.ok("shell.bash", command="(while :; do sleep 1; done) & echo started")
@@ -125,7 +125,7 @@ async def test_what_goes_on_in_the_background_ends_with_the_run(machine):
     assert shown[0]["state"] == "ended"
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_a_command_has_a_terminal_and_an_exit_code(machine):
     desk = agent(machine)
     told = await output(desk, "test -t 0; echo $?; test -t 1; echo $?; stty size <&1; exit 7")
@@ -134,7 +134,7 @@ async def test_a_command_has_a_terminal_and_an_exit_code(machine):
     assert (await desk.ok("shell.bash", command="kill -9 $$"))["exit_code"] == 137
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(machine):
     desk = agent(machine)
     done = await desk.ok(
@@ -144,7 +144,7 @@ async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(machi
     assert "sleep" not in await output(desk, "ps -e -o comm=")
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_a_cancelled_call_leaves_nothing(machine):
     desk = agent(machine)
     call = asyncio.create_task(desk.call("shell.bash", command="touch began; sleep 1000"))
@@ -155,7 +155,7 @@ async def test_a_cancelled_call_leaves_nothing(machine):
     assert "sleep" not in await output(desk, "ps -e -o comm=")
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_a_recipe_runs_in_the_cage(machine):
     desk = agent(machine, ("rw", "."), ("deny", "secret"))
     desk.put("secret/c.txt", "canary")
@@ -165,7 +165,7 @@ async def test_a_recipe_runs_in_the_cage(machine):
     assert (desk.root / "made").read_text() == "/home/agent\n"
 
 
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_the_cage_is_the_one_that_the_agent_has_now(machine):
     desk = agent(machine, ("rw", "."))
     desk.put("a/b.txt", "b")
@@ -176,7 +176,7 @@ async def test_the_cage_is_the_one_that_the_agent_has_now(machine):
     assert "Read-only" in told and told.endswith("yes")
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_protected_names_that_a_command_makes_are_taken_away(machine):
     desk = agent(machine)
     desk.put(".git/config", "[core]\n")
@@ -195,7 +195,7 @@ async def test_protected_names_that_a_command_makes_are_taken_away(machine):
     assert (await desk.call("shell.bash", command="true")).metadata.cage_notes is None
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_is_made_later_is_taken_away_at_the_end_of_the_run(machine):
     desk = agent(machine)
     await desk.ok("shell.bash", command="(sleep 0.3; mkdir .vscode; touch made; sleep 1000) & echo")
@@ -204,7 +204,7 @@ async def test_what_is_made_later_is_taken_away_at_the_end_of_the_run(machine):
     assert not (desk.root / ".vscode").exists()
 
 
-@pytest.mark.requirement("R8.kernel.state")
+@pytest.mark.requirement("cages.kernel.state")
 async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long(machine, monkeypatch):
     caged = agent(machine)
     directly = replace(caged, context=replace(caged.context, run_id=None))
@@ -217,7 +217,7 @@ async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long
     assert await output(directly, "ls ~; echo yes") == "yes"
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 @pytest.mark.parametrize(
     ("limit", "most", "controller", "command"),
     [
@@ -225,7 +225,7 @@ async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long
         ("pids", 6, "pids", "for i in $(seq 30); do sleep 0.2 & done; wait"),
     ],
 )
-async def test_a_limit_that_is_reached_is_told_once(machine, limit, most, controller, command):
+async def test_a_limit_that_is_reached_is_reported_once(machine, limit, most, controller, command):
     if controller not in bounded_together():
         pytest.skip(f"nothing counts {limit} for a whole cage here")
     caged = agent(machine, limits={limit: most})
@@ -235,8 +235,8 @@ async def test_a_limit_that_is_reached_is_told_once(machine, limit, most, contro
     assert (await caged.call("shell.bash", command=command)).metadata.cage_notes is None
 
 
-@pytest.mark.requirement("R8.kernel.limits")
-async def test_processor_time_that_is_used_up_is_told(machine):
+@pytest.mark.requirement("cages.kernel.limits")
+async def test_processor_time_that_is_used_up_is_reported(machine):
     if not bounded_together():
         pytest.skip("nothing counts for a whole cage here")
     caged = agent(machine, limits={"cpu_seconds": 1})
@@ -245,9 +245,9 @@ async def test_processor_time_that_is_used_up_is_told(machine):
     assert note.startswith("cpu_seconds: ")
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 @pytest.mark.parametrize("tier", [FULL, Tier("off", "as the tests need it")], ids=lambda tier: tier.name)
-async def test_when_the_wall_time_is_over_everything_is_killed_and_told(desk, tier):
+async def test_when_the_wall_time_is_over_everything_is_killed_and_reported(desk, tier):
     async with caged_machine(desk, tier) as machine:
         caged = agent(machine, limits={"walltime_seconds": 1})
         envelope = await caged.call("shell.bash", command="(setsid sleep 98761 &); sleep 98761")

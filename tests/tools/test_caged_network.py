@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from app.bridges.network.dialling import Dialler
-from app.bridges.sandbox.manager import Outside
+from app.bridges.sandbox.egress import Outside
 from tests.bridges.network.conftest import Host, Names, vet
-from tests.tools.caged_machine import CagedMachine, caged_machine
+from tests.driver.caged_machine import CagedMachine, caged_machine
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_a_variable_of_a_call_leads_nowhere_else(machine: CagedMachine, we
     assert web.connections == 0
 
 
-async def test_the_caller_is_told_once_which_hosts_were_refused(machine: CagedMachine, web: Host) -> None:
+async def test_the_caller_learns_once_which_hosts_were_refused(machine: CagedMachine, web: Host) -> None:
     desk = agent(machine, f"api.test:{web.port}")
     wrong = "; ".join(
         f"curl -sS -o /dev/null {url}"
@@ -112,7 +112,7 @@ async def test_the_caller_is_told_once_which_hosts_were_refused(machine: CagedMa
     assert (await desk.call("shell.bash", command=right)).metadata.cage_notes is None
 
 
-async def test_a_name_that_leads_to_the_machine_itself_is_told_as_that(machine: CagedMachine) -> None:
+async def test_a_name_that_leads_to_the_machine_itself_is_reported_as_that(machine: CagedMachine) -> None:
     desk = agent(machine, "inner.test")
     command = "curl -sS -o /dev/null http://inner.test/"
     (note,) = (await desk.call("shell.bash", command=command)).metadata.cage_notes

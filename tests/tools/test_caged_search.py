@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.programs import ENVIRONMENT
 from app.tools.dispatch.service import ToolService
 from app.tools.processes.call_processes import CallProcesses
-from tests.tool_registry import tool_registry
+from tests.driver.tool_registry import tool_registry
 from tests.tools import documents
 
 FILES: dict[str, str | bytes] = {
@@ -68,7 +69,7 @@ def fill(desk: Any) -> None:
     (desk.root / "out").symlink_to("/etc")
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 @pytest.mark.parametrize("more", [{}, {"ignore_case": True}, {"context": 1}, {"output_mode": "count"}])
 @pytest.mark.parametrize("pattern", ["alpha", r"al.+a \[1\]", "nowhere", "é"])
 @pytest.mark.parametrize("path", [".", "src", "src/a.py", "nested"])
@@ -83,7 +84,7 @@ async def test_a_search_finds_what_it_finds_on_a_machine_with_cages(
     assert_only_ripgrep(started)
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 @pytest.mark.parametrize("ignore_case", [False, True])
 async def test_a_long_line_is_shown_around_its_match(desk, uncaged_machine, ignore_case):
     other, started = uncaged_machine
@@ -95,7 +96,7 @@ async def test_a_long_line_is_shown_around_its_match(desk, uncaged_machine, igno
     assert_only_ripgrep(started)
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 @pytest.mark.parametrize("pattern", ["**/*.py", "*", "**/.hidden", "src/**"])
 async def test_files_are_found_as_on_a_machine_with_cages(desk, uncaged_machine, pattern):
     fill(desk)
@@ -108,7 +109,7 @@ async def test_files_are_found_as_on_a_machine_with_cages(desk, uncaged_machine,
     assert_only_ripgrep(started)
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 @pytest.mark.parametrize(
     ("tool", "params"),
     [
@@ -130,8 +131,8 @@ async def test_what_needs_a_process_is_not_available(uncaged_machine, tool, para
     assert denied["cage_summary"].startswith("fs: [rw .]")
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
-async def test_no_text_of_what_the_cage_withholds_is_told(uncaged_machine):
+@pytest.mark.requirement("cages.kernel.unavailable")
+async def test_no_text_of_what_the_cage_withholds_is_shown(uncaged_machine):
     other, started = uncaged_machine
     fill(other)
     data = await other.caged(("ro", "src"), ("deny", "secret"), outside="mark").ok(
@@ -148,7 +149,7 @@ async def test_no_text_of_what_the_cage_withholds_is_told(uncaged_machine):
     assert_only_ripgrep(started)
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 async def test_who_is_not_caged_searches_as_ever(uncaged_machine):
     other, started = uncaged_machine
     fill(other)
@@ -157,7 +158,7 @@ async def test_who_is_not_caged_searches_as_ever(uncaged_machine):
     assert started
 
 
-@pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.requirement("cages.kernel.unavailable")
 async def test_a_search_ends_when_it_is_cancelled(uncaged_machine):
     other, _ = uncaged_machine
     for number in range(300):

@@ -13,7 +13,7 @@ from app.tools.compute.numbers import Number, written
 from app.tools.compute.problems import CalculationError, WorkBudget
 from app.tools.compute.tokens import tokens
 
-pytestmark = pytest.mark.requirement("R3.calc.grammar")
+pytestmark = pytest.mark.requirement("calc.grammar")
 
 
 async def _one(desk, expression: str, **more):
@@ -55,7 +55,7 @@ async def test_operators_signs_and_parentheses_have_their_usual_meaning(desk, ex
     assert await _result(desk, expression) == result
 
 
-@pytest.mark.requirement("R3.calc.power")
+@pytest.mark.requirement("calc.power")
 @pytest.mark.parametrize(
     ("expression", "result"),
     [
@@ -77,7 +77,7 @@ async def test_powers_are_right_associative_and_take_any_exponent(desk, expressi
     assert await _result(desk, expression) == result
 
 
-@pytest.mark.requirement("R3.calc.literals")
+@pytest.mark.requirement("calc.literals")
 @pytest.mark.parametrize(
     ("expression", "result"),
     [
@@ -99,7 +99,7 @@ async def test_numbers_are_written_in_every_documented_way(desk, expression, res
     assert await _result(desk, expression) == result
 
 
-@pytest.mark.requirement("R3.calc.exact")
+@pytest.mark.requirement("calc.exact")
 @pytest.mark.parametrize(
     ("expression", "result", "rounded"),
     [
@@ -130,7 +130,7 @@ async def test_integers_and_decimals_are_exact_and_the_rest_says_that_it_is_roun
     assert (entry["result"], entry.get("rounded", False)) == (result, rounded)
 
 
-@pytest.mark.requirement("R3.calc.bounded")
+@pytest.mark.requirement("calc.bounded")
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     ("expression", "code"),
@@ -165,7 +165,7 @@ async def test_what_would_be_too_much_is_an_error_before_it_is_computed(desk, ex
     assert len(entry["expression"]) < 250
 
 
-@pytest.mark.requirement("R3.calc.bounded")
+@pytest.mark.requirement("calc.bounded")
 @pytest.mark.timeout(20)
 async def test_many_large_calculations_share_one_bound_of_work(desk):
     heavy = {"expression": "(9**4000 / 7**4500) % (7**4000 / 9**3900)"}
@@ -175,7 +175,7 @@ async def test_many_large_calculations_share_one_bound_of_work(desk):
     assert await desk.code("compute.calc", calculations=[]) == "invalid_params"
 
 
-@pytest.mark.requirement("R3.calc.bounded")
+@pytest.mark.requirement("calc.bounded")
 async def test_a_number_of_four_thousand_digits_is_still_computed(desk):
     assert await _result(desk, "10**3999 + 7") == "1" + "0" * 3998 + "7"
     assert await _result(desk, "(" * 200 + "1" + ")" * 200) == "1"
@@ -225,7 +225,7 @@ async def test_an_error_says_where_it_is_and_what_was_expected(desk, expression,
     assert message in error["message"]
 
 
-@pytest.mark.requirement("R3.calc.several")
+@pytest.mark.requirement("calc.several")
 async def test_each_calculation_has_its_own_result_or_error(desk):
     answer = await desk.ok(
         "compute.calc",
@@ -272,7 +272,7 @@ def _as_python(expression: str) -> str:
     return "".join(words)
 
 
-@pytest.mark.requirement("R3.calc.exact")
+@pytest.mark.requirement("calc.exact")
 @settings(max_examples=400, deadline=None)
 @given(expressions)
 def test_results_are_those_of_pythons_own_exact_arithmetic(expression):
@@ -285,7 +285,7 @@ def test_results_are_those_of_pythons_own_exact_arithmetic(expression):
     assert evaluate(expression, WorkBudget(CALL_WORK)) == Number(wanted)
 
 
-@pytest.mark.requirement("R3.calc.exact")
+@pytest.mark.requirement("calc.exact")
 @settings(max_examples=300, deadline=None)
 @given(st.fractions(), st.integers(-60, 60))
 def test_what_is_written_is_the_number_to_at_least_28_digits(fraction, shift):

@@ -16,9 +16,9 @@ from app.tools.contract.definition import (
     ToolResult,
 )
 from app.tools.dispatch.service import ToolService
-from tests.tool_registry import tool_registry
+from tests.driver.tool_registry import tool_registry
 
-pytestmark = pytest.mark.requirement("R2.6.5")
+pytestmark = pytest.mark.requirement("tools.dispatch")
 
 
 async def test_an_agent_with_a_read_only_mount_reads_but_does_not_edit(desk):
@@ -95,6 +95,22 @@ async def test_denied_entries_do_not_show_in_a_listing(desk):
     assert (await desk.caged(("ro", "."), ("deny", "hidden")).ok("file.read", path="."))["content"] == "a.txt"
 
 
+@pytest.mark.requirement("security.declared_files")
+async def test_a_link_to_prompts_is_not_replaced_and_what_lies_behind_it_is_granted(desk):
+    desk.put("texts/own.md", "x")
+    (desk.root / "prompts").symlink_to("texts")
+    (desk.root / "newest.md").symlink_to("texts/other.md")
+    cage = {
+        "fs": [{"mode": "rw", "path": "."}],
+        "guarded": ["prompts/own.md", "texts/own.md"],
+        "guarded_links": ["newest.md", "prompts"],
+    }
+    agent = desk.as_agent("primary.subagents.x", cage)
+    await agent.ok("file.create", path="prompts/new.md", content="x")
+    for path in ("prompts/own.md", "texts/own.md", "newest.md", "prompts"):
+        assert await agent.code("file.write", path=path, content="theirs") == "capability_denied", path
+
+
 class _Nothing(ToolParams):
     pass
 
@@ -113,7 +129,7 @@ def _tool(*requires) -> ToolDefinition:
     )  # fmt: skip
 
 
-@pytest.mark.requirement("R3.permit.capability")
+@pytest.mark.requirement("authorisation.capability")
 @pytest.mark.parametrize(
     ("requirement", "cage", "granted"),
     [
@@ -144,7 +160,7 @@ async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk,
     assert (await desk.with_tools(_tool(requirement)).call("probe.run")).type == "output"
 
 
-@pytest.mark.requirement("R3.permit.capability", "R3.permit.denial")
+@pytest.mark.requirement("authorisation.capability", "authorisation.denial")
 async def test_a_refusal_names_what_is_needed_and_what_there_is(desk):
     caged = desk.with_tools(_tool(SeccompRequirement())).as_agent("primary.subagents.x", {"fs": []})
     envelope = await caged.call("probe.run")
@@ -163,7 +179,7 @@ async def test_a_refusal_names_what_is_needed_and_what_there_is(desk):
     assert (await caged.call("probe.run")).detail["needed"] == "capability exec"
 
 
-@pytest.mark.requirement("R3.permit.capability")
+@pytest.mark.requirement("authorisation.capability")
 async def test_the_hosts_that_a_call_names_are_checked_too(desk):
     tool = replace(_tool(), effects_of=lambda _params: Effects(hosts=("a.test:443", "b.test:443")))
     for allow, granted in ((["a.test", "b.test"], True), (["a.test"], False), ([], False)):
@@ -184,7 +200,7 @@ async def test_the_daemons_config_file_is_closed_wherever_it_is(desk):
     await desk.ok("file.write", path="settings/other.toml", content="x")
 
 
-@pytest.mark.requirement("R16.A21")
+@pytest.mark.requirement("security.every_lack")
 async def test_a_refusal_names_everything_that_is_lacking_and_the_line_for_each(desk):
     desk.put("src/a.txt", "x")
     needs = (

@@ -21,7 +21,7 @@ from app.tools.project_files.file_locks import WAIT_SECONDS, FileLocks
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.threads import to_the_end
 
-pytestmark = pytest.mark.requirement("R2.6.4")
+pytestmark = pytest.mark.requirement("tools.edit_text")
 
 
 FILES = 200
@@ -46,7 +46,7 @@ async def _insert(desk, path: str, mark: str, tallies: Counter[str]) -> str:
         assert envelope.code in {"file_changed_since_read", "file_busy"}, envelope.error_text
 
 
-@pytest.mark.requirement("R3.file.crowd")
+@pytest.mark.requirement("file.crowd")
 async def test_forty_agents_editing_two_hundred_files_lose_no_update(desk):
     for number in range(FILES):
         desk.put(f"f{number}.txt", "start\n" + "filler\n" * 200 + "end\n")
@@ -90,7 +90,7 @@ print(repr(generations))
 """
 
 
-@pytest.mark.requirement("R3.file.crowd")
+@pytest.mark.requirement("file.crowd")
 async def test_a_program_outside_that_replaces_files_meanwhile_loses_nothing_either(desk):
     """It writes whole files and means to drop what was there. Its last content of each file has to be
     there in the end, with every edit that was made on it."""
@@ -157,7 +157,7 @@ async def test_two_names_of_one_file_share_a_lock(desk):
     assert {answer.code for answer in answers} == {None, "file_changed_since_read"}
 
 
-@pytest.mark.requirement("R3.file.edit.busy")
+@pytest.mark.requirement("file.edit.busy")
 async def test_a_file_that_another_call_writes_for_too_long_is_busy_and_unchanged(desk):
     assert WAIT_SECONDS == 5.0
     file = desk.put("a.txt", "old\n")
@@ -174,7 +174,7 @@ async def test_a_file_that_another_call_writes_for_too_long_is_busy_and_unchange
     await impatient.ok("edit.text", path="a.txt", old_string="old", new_string="new")
 
 
-@pytest.mark.requirement("R3.file.edit.busy")
+@pytest.mark.requirement("file.edit.busy")
 async def test_a_lock_that_stays_taken_is_file_busy_and_leaves_nothing_behind():
     locks = FileLocks(wait_seconds=0.02)
     async with locks.holding("file", "a.txt"):

@@ -15,7 +15,7 @@ from app.tools.authorisation.watchdog import ALLOW, Verdict
 from app.tools.contract.call import ToolEnvelope
 from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult
 
-pytestmark = pytest.mark.requirement("R2.6.5")
+pytestmark = pytest.mark.requirement("tools.dispatch")
 
 
 class Params(ToolParams):
@@ -50,7 +50,7 @@ class Judge:
         return self.verdict
 
 
-@pytest.mark.requirement("R3.meta.unknown")
+@pytest.mark.requirement("tools.meta.unknown")
 async def test_an_unknown_tool_is_named_with_the_closest_known_ones(desk):
     envelope = await desk.call("file.raed", path="x")
     assert (envelope.code, envelope.detail["rpc_code"]) == ("tool_not_found", -32601)
@@ -67,7 +67,7 @@ async def test_a_tool_that_is_not_enabled_is_not_found_and_not_suggested(desk):
     assert file.read_text() == "x"
 
 
-@pytest.mark.requirement("R3.meta.unknown", "R3.meta.envelope")
+@pytest.mark.requirement("tools.meta.unknown", "tools.meta.envelope")
 async def test_wrong_parameters_are_explained_field_by_field(desk):
     envelope = await desk.call("file.read", pth="a", limit=0)
     assert (envelope.code, envelope.detail["rpc_code"]) == ("invalid_params", -32602)
@@ -76,7 +76,7 @@ async def test_wrong_parameters_are_explained_field_by_field(desk):
     assert "known: path, offset, limit" in envelope.error_text
 
 
-@pytest.mark.requirement("R3.meta.envelope")
+@pytest.mark.requirement("tools.meta.envelope")
 @pytest.mark.parametrize(
     ("name", "arguments", "explained"),
     [
@@ -98,7 +98,7 @@ async def test_wrong_parameters_are_explained_in_the_words_of_json(desk, name, a
     assert explained in envelope.error_text
 
 
-@pytest.mark.requirement("R3.meta.schemas")
+@pytest.mark.requirement("tools.meta.schemas")
 async def test_numbers_and_truth_values_are_understood_as_models_write_them(desk):
     desk.put("a.txt", "one\ntwo\nthree\n")
     for two in (2, "2", 2.0, " 2 "):
@@ -127,7 +127,7 @@ async def test_arguments_may_come_as_json_text(desk):
     assert (await desk.with_tools(make()).call("probe.echo", "")).type == "output"
 
 
-@pytest.mark.requirement("R3.permit.scope")
+@pytest.mark.requirement("authorisation.scope")
 async def test_a_root_only_tool_is_refused_to_every_other_agent(desk):
     rooted = desk.with_tools(make(principal_scope="root-only"))
     assert (await rooted.call("probe.echo", text="hi")).data == {"text": "hi"}
@@ -178,7 +178,7 @@ async def test_the_watchdog_cannot_permit_what_the_cage_refuses(desk):
     assert judge.seen == []
 
 
-@pytest.mark.requirement("R3.audit.called")
+@pytest.mark.requirement("audit.called")
 async def test_every_call_is_audited_with_small_and_redacted_parameters(desk):
     await desk.with_tools(make()).call("probe.echo", text="x" * 10_000, api_key="sk-123")
     called = desk.ports.of("tool.called")
@@ -193,7 +193,7 @@ async def test_every_call_is_audited_with_small_and_redacted_parameters(desk):
     assert isinstance(completed["duration_ms"], int)
 
 
-@pytest.mark.requirement("R3.audit.called")
+@pytest.mark.requirement("audit.called")
 async def test_what_a_name_calls_a_secret_is_not_audited(desk):
     secret = {"DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "AWS_ACCESS_KEY_ID", "SIGNING_KEY", "NPM_AUTH"}
     secret |= {"accessToken", "COOKIE", "PRIVATE_KEY", "SENTRY_DSN", "GH_TOKEN_2"}
@@ -212,7 +212,7 @@ async def test_a_failed_call_is_audited_with_its_code(desk):
     orjson.dumps(desk.ports.events)
 
 
-@pytest.mark.requirement("R3.meta.envelope")
+@pytest.mark.requirement("tools.meta.envelope")
 async def test_the_envelope_has_the_same_shape_for_every_tool(desk):
     good = await desk.with_tools(make()).call("probe.echo", text="hi")
     assert good.as_json() == {
@@ -249,7 +249,7 @@ async def test_a_large_answer_without_a_text_body_is_cut_as_json(desk):
     assert orjson.loads(whole.read_bytes()) == {"text": "é" * 5_000}
 
 
-@pytest.mark.requirement("R3.meta.abort")
+@pytest.mark.requirement("tools.meta.abort")
 async def test_a_cancelled_call_ends_cancelled_and_is_audited(desk):
     started = asyncio.Event()
 

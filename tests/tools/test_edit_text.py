@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.requirement("R2.6.4")
+pytestmark = pytest.mark.requirement("tools.edit_text")
 
 
 async def _edit(desk, content, old, new, **more):
@@ -15,7 +15,7 @@ async def _edit(desk, content, old, new, **more):
     return envelope, file.read_bytes()
 
 
-@pytest.mark.requirement("R3.file.edit.exact")
+@pytest.mark.requirement("file.edit.exact")
 async def test_a_known_text_is_replaced(desk):
     envelope, after = await _edit(desk, "const port = 3000;\nrun();\n", "= 3000;", "= 8080;")
     assert envelope.data == {"path": "a.txt", "replacements": 1}
@@ -23,7 +23,7 @@ async def test_a_known_text_is_replaced(desk):
     assert desk.ports.of("file.edited")["replacements"] == 1
 
 
-@pytest.mark.requirement("R3.file.edit.multiple")
+@pytest.mark.requirement("file.edit.multiple")
 async def test_three_matches_without_replace_all_are_refused_with_their_lines(desk):
     content = "x = 1\ny\nx = 1\nx = 1\n"
     envelope, after = await _edit(desk, content, "x = 1", "x = 2")
@@ -36,13 +36,13 @@ async def test_three_matches_without_replace_all_are_refused_with_their_lines(de
     ("content", "listed"),
     [("aaa\nb\na a\n", "(lines 1, 3)"), ("a\n" * 90, f"(lines {', '.join(map(str, range(1, 21)))}, ...)")],
 )
-async def test_many_matches_are_told_in_few_words(desk, content, listed):
+async def test_many_matches_are_reported_in_few_words(desk, content, listed):
     envelope, _ = await _edit(desk, content, "a", "c")
     assert (envelope.code, envelope.detail["count"]) == ("multiple_matches", content.count("a"))
     assert listed in envelope.error_text
 
 
-async def test_a_text_like_nothing_in_the_file_is_told_what_to_do(desk):
+async def test_the_error_for_a_text_like_nothing_in_the_file_says_what_to_do(desk):
     envelope, after = await _edit(desk, "alpha\n", "zzz(1, 2)", "x")
     assert envelope.code == "old_string_not_found"
     assert "read the file again" in envelope.error_text
@@ -68,7 +68,7 @@ async def test_a_text_that_occurs_very_often_is_refused(desk, content, old):
     assert after == content.encode()
 
 
-@pytest.mark.requirement("R3.file.edit.none")
+@pytest.mark.requirement("file.edit.none")
 async def test_a_text_that_is_not_there_is_refused_with_the_closest_lines(desk):
     content = "import os\n\ndef compute_total(items):\n    return sum(items)\n"
     envelope, after = await _edit(desk, content, "def compute_totals(item):", "x")
@@ -78,7 +78,7 @@ async def test_a_text_that_is_not_there_is_refused_with_the_closest_lines(desk):
     assert after == content.encode()
 
 
-@pytest.mark.requirement("R3.file.edit.none")
+@pytest.mark.requirement("file.edit.none")
 async def test_of_many_lines_the_ones_that_differ_are_named(desk):
     content = "import os\n\ndef run(items):\n    total = sum(items)\n\n    log(total)\n    return total\n"
     old = "def run(items):\n    total = sum(item)\n    log(total)\n    return totl\n"
@@ -109,7 +109,7 @@ async def test_a_line_is_close_that_shares_letters_and_no_word(desk, content, ol
         ("alpha\nbeta\n", "alpha\\nbeta", "a backslash and n where the file has a newline"),
     ],
 )
-@pytest.mark.requirement("R3.file.edit.none")
+@pytest.mark.requirement("file.edit.none")
 async def test_the_report_names_what_differs(desk, content, old, hint):
     envelope, _ = await _edit(desk, content, old, "new")
     assert envelope.code == "old_string_not_found"
@@ -137,7 +137,7 @@ async def test_a_missing_file_is_file_not_found(desk):
     assert await desk.code("edit.text", path="a.txt", old_string="x", new_string="y") == "file_not_found"
 
 
-@pytest.mark.requirement("R3.file.edit.stale")
+@pytest.mark.requirement("file.edit.stale")
 async def test_a_file_changed_since_it_was_read_is_not_edited(desk):
     file = desk.put("a.txt", "x")
     await desk.ok("file.read", path="a.txt")
@@ -149,7 +149,7 @@ async def test_a_file_changed_since_it_was_read_is_not_edited(desk):
     assert file.read_text() == "x, theirs"
 
 
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_plain_newlines_match_a_crlf_file_which_stays_one(desk):
     envelope, after = await _edit(desk, b"one\r\ntwo\r\nthree\r\n", "one\ntwo\n", "1\n1.5\n2\n")
     assert envelope.data["replacements"] == 1
@@ -166,7 +166,7 @@ async def test_carriage_returns_from_the_model_do_not_enter_an_lf_file(desk):
     assert after == b"a\nb\n"
 
 
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_each_place_of_a_mixed_file_keeps_its_own_line_ending(desk):
     _, after = await _edit(desk, b"a\r\nb\r\n--\na\nb\nend\r\n", "a\nb", "c\nd", replace_all=True)
     assert after == b"c\r\nd\r\n--\nc\nd\nend\r\n"
@@ -184,7 +184,7 @@ async def test_each_place_of_a_mixed_file_keeps_its_own_line_ending(desk):
         (b"a\r\nb\r\nc\nd", "d", "x\ny", b"a\r\nb\r\nc\nx\r\ny"),
     ],
 )
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_a_new_line_ends_as_the_one_it_stands_for_or_as_most(desk, content, old, new, expected):
     _, after = await _edit(desk, content, old, new)
     assert after == expected
@@ -197,7 +197,7 @@ async def test_many_matches_in_a_long_line_of_a_mixed_file_take_no_long_time(des
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_utf_8_and_its_mark_are_kept(desk, mark):
     _, after = await _edit(desk, mark + "größe = 1\n".encode(), "größe", "\ufeffmaß" if mark else "maß")
     assert after.startswith(mark)
@@ -205,13 +205,13 @@ async def test_utf_8_and_its_mark_are_kept(desk, mark):
 
 
 @pytest.mark.parametrize(("mark", "encoding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_utf_16_is_kept(desk, mark, encoding):
     _, after = await _edit(desk, mark + "eins\r\nzwei 😀\r\n".encode(encoding), "zwei 😀", "drei\nvier ü")
     assert after == mark + "eins\r\ndrei\r\nvier ü\r\n".encode(encoding)
 
 
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_latin_1_is_kept_and_refuses_what_it_cannot_hold(desk):
     raw = "Straße\n".encode("latin-1")
     _, after = await _edit(desk, raw, "Straße", "Gäßchen")
@@ -225,7 +225,7 @@ async def test_a_binary_file_is_not_edited(desk):
     assert (envelope.code, after) == ("binary_file", b"ab\0cd")
 
 
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_a_link_is_edited_where_it_points_and_both_names_know_it(desk):
     target = desk.put("real.txt", "old")
     (desk.root / "link.txt").symlink_to("real.txt")

@@ -24,7 +24,7 @@ from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.read_tracker import digest_of
 from app.workspace import entry, new_file, target
 
-pytestmark = pytest.mark.requirement("R4.edits.transaction")
+pytestmark = pytest.mark.requirement("language_servers.edits.transaction")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ async def test_two_edits_of_one_file_follow_each_other(desk, files):
     assert error.code == "file_changed_since_read"
 
 
-async def test_a_name_can_be_made_anew_after_it_went(desk, files):
+async def test_a_name_can_be_made_again_after_it_went(desk, files):
     desk.put("a/x", "old")
     await files.apply_operations([Delete("a", recursive=True), Create("a", b"a file now")], desk.context)
     assert tree(desk) == {"a": "a file now"}
@@ -239,7 +239,7 @@ async def test_what_cannot_be_done_changes_nothing(desk, files, operations, code
     assert (await refused(files, desk, *good, *operations)).code == code
 
 
-@pytest.mark.requirement("R4.edits.scope")
+@pytest.mark.requirement("language_servers.edits.scope")
 async def test_all_paths_outside_the_cage_are_listed(desk, files):
     for name in ("src/a", "src/fixed/b", "src/dir/hidden/c", "lib/d", "src/dir/e"):
         desk.put(name, name)
@@ -276,7 +276,7 @@ async def test_all_paths_outside_the_cage_are_listed(desk, files):
     assert (desk.root / "src/e").read_text() == "src/dir/e"
 
 
-@pytest.mark.requirement("R4.edits.scope")
+@pytest.mark.requirement("language_servers.edits.scope")
 @pytest.mark.parametrize(
     "operation",
     [
@@ -297,7 +297,7 @@ async def test_names_that_steer_programs_are_closed_to_every_caller(desk, files,
     assert (await refused(files, desk, operation)).code == "rename_scope_exceeds_cage"
 
 
-@pytest.mark.requirement("R4.edits.scope")
+@pytest.mark.requirement("language_servers.edits.scope")
 async def test_the_daemons_own_files_are_closed(desk):
     own = desk.put("own/data/tokens", "secret").parent
     files = ProjectFiles(reads=desk.reads, closed=(own,))
@@ -312,7 +312,7 @@ async def test_the_daemons_own_files_are_closed(desk):
         assert (await refused(files, desk, operation)).code == "rename_scope_exceeds_cage"
 
 
-@pytest.mark.requirement("R4.edits.scope")
+@pytest.mark.requirement("language_servers.edits.scope")
 async def test_a_link_in_a_folder_that_moved_leads_no_tree_past_the_cage(desk, files):
     """At the check `e/l` is no link yet; where the tree really goes is looked at again."""
     desk.put("src/secret", "mine")
@@ -499,7 +499,7 @@ async def test_a_file_that_is_swapped_before_it_moves_is_not_moved(desk, files, 
         return real(source, old, destination, new)
 
     monkeypatch.setattr(entry, "move_name", late)
-    with pytest.raises(ToolError, match="replaced by somebody else"):
+    with pytest.raises(ToolError, match="was replaced meanwhile"):
         await files.apply_operations([Move("a", "b")], desk.context)
     assert tree(desk) == {"a": "theirs"}
 

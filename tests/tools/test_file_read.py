@@ -13,10 +13,10 @@ from tests.tools import pictures
 PNG = pictures.png(3, 2)
 HUNDRED = "".join(f"line {number}\n" for number in range(1, 101))
 
-pytestmark = pytest.mark.requirement("R2.6.1")
+pytestmark = pytest.mark.requirement("tools.file_read")
 
 
-@pytest.mark.requirement("R3.file.read.happy")
+@pytest.mark.requirement("file.read.happy")
 async def test_a_known_file_comes_back_as_numbered_lines(desk):
     desk.put("src/main.ts", "import x;\n\nrun();\n")
     data = await desk.ok("file.read", path="./src/main.ts")
@@ -37,7 +37,7 @@ async def test_the_model_reads_the_lines_unescaped_below_one_line_of_json(desk):
     assert body == '1: print("\\t")'
 
 
-@pytest.mark.requirement("R3.file.read.binary")
+@pytest.mark.requirement("file.read.binary")
 async def test_a_png_is_reported_as_binary_with_size_and_type(desk):
     desk.put("logo.png", PNG)
     assert await desk.ok("file.read", path="logo.png") == {
@@ -60,7 +60,7 @@ async def test_content_that_is_not_text_is_binary(desk, content, mime):
     assert (data["type"], data["mime"]) == ("binary", mime)
 
 
-@pytest.mark.requirement("R3.file.read.window")
+@pytest.mark.requirement("file.read.window")
 async def test_lines_ten_to_twenty_of_a_hundred(desk):
     desk.put("hundred.txt", HUNDRED)
     data = await desk.ok("file.read", path="hundred.txt", offset=10, limit=11)
@@ -85,7 +85,7 @@ async def test_two_thousand_lines_are_the_default(desk):
     assert data["next_offset"] == 2001
 
 
-@pytest.mark.requirement("R3.file.read.long_line")
+@pytest.mark.requirement("file.read.long_line")
 async def test_a_line_above_two_thousand_characters_is_marked_as_cut(desk):
     desk.put("wide.txt", "ä" * 2001 + "\n" + "b" * 2000 + "\nend\n")
     first, second, third = (await desk.ok("file.read", path="wide.txt"))["content"].split("\n")
@@ -141,7 +141,7 @@ async def test_an_offset_past_the_end_says_how_many_lines_there_are(desk):
         ("Grüße\nzwei\n".encode("latin-1"), "latin-1"),
     ],
 )
-@pytest.mark.requirement("R3.file.read.encoding")
+@pytest.mark.requirement("file.read.encoding")
 async def test_the_encoding_is_found_and_named(desk, raw, encoding):
     desk.put("text", raw)
     data = await desk.ok("file.read", path="text")
@@ -164,7 +164,7 @@ async def test_carriage_returns_are_hidden_and_named(desk, raw, ending):
     assert data["line_ending"] == ending
 
 
-@pytest.mark.requirement("R3.file.read.directory")
+@pytest.mark.requirement("file.read.directory")
 async def test_a_directory_lists_its_entries_sorted_with_a_slash_on_directories(desk):
     desk.put("b.txt", "")
     desk.put("a/inner.txt", "")
@@ -188,7 +188,7 @@ async def test_odd_names_in_a_directory_do_not_break_the_listing(desk):
     envelope.model_text().encode()
 
 
-@pytest.mark.requirement("R3.file.read.missing")
+@pytest.mark.requirement("file.read.missing")
 async def test_a_missing_file_is_file_not_found(desk):
     assert await desk.code("file.read", path="nope.txt") == "file_not_found"
     desk.put("file", "")
@@ -242,7 +242,7 @@ async def test_cancelling_a_long_read_stops_it_at_once(desk):
     assert time.perf_counter() - started < 2
 
 
-@pytest.mark.requirement("R3.file.read.symlink")
+@pytest.mark.requirement("file.read.symlink")
 async def test_of_a_link_the_real_path_must_be_allowed(desk):
     desk.put("data/secret.txt", "secret\n")
     desk.put("src/a.txt", "mine\n")

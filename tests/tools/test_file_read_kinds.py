@@ -23,7 +23,7 @@ def seeing(desk):
     return replace(desk, context=replace(desk.context, takes_images=True))
 
 
-@pytest.mark.requirement("R3.file.read.image")
+@pytest.mark.requirement("file.read.image")
 @pytest.mark.parametrize(
     ("content", "mime", "size"),
     [
@@ -45,7 +45,7 @@ async def test_a_picture_reaches_a_model_that_takes_images_whatever_its_name(des
     assert image.data not in json.dumps(envelope.as_json())
 
 
-@pytest.mark.requirement("R3.file.read.image")
+@pytest.mark.requirement("file.read.image")
 async def test_a_model_that_takes_no_images_gets_words(desk):
     desk.put("a.png", pictures.png(3, 2))
     envelope = await desk.call("file.read", path="a.png")
@@ -53,7 +53,7 @@ async def test_a_model_that_takes_no_images_gets_words(desk):
     assert envelope.data["note"] == "an image, shown only to models that take images"
 
 
-@pytest.mark.requirement("R3.file.read.image")
+@pytest.mark.requirement("file.read.image")
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -98,7 +98,7 @@ NOTEBOOK = {
 }
 
 
-@pytest.mark.requirement("R3.file.read.notebook")
+@pytest.mark.requirement("file.read.notebook")
 async def test_a_notebook_is_read_as_its_cells_and_outputs(desk):
     desk.put("a.ipynb", json.dumps(NOTEBOOK))
     data = await desk.ok("file.read", path="a.ipynb")
@@ -117,7 +117,7 @@ async def test_a_notebook_is_read_as_its_cells_and_outputs(desk):
     assert part["next_offset"] == 7
 
 
-@pytest.mark.requirement("R3.file.read.notebook")
+@pytest.mark.requirement("file.read.notebook")
 async def test_a_notebook_of_format_3_is_read_too(desk):
     cell = {"cell_type": "code", "input": ["x = 1"], "prompt_number": 2, "outputs": []}
     desk.put("old.ipynb", json.dumps({"nbformat": 3, "worksheets": [{"cells": [cell]}]}))
@@ -125,7 +125,7 @@ async def test_a_notebook_of_format_3_is_read_too(desk):
     assert data["content"] == "1: === cell 1: code, run 2 ===\n2: x = 1"
 
 
-@pytest.mark.requirement("R3.file.read.notebook")
+@pytest.mark.requirement("file.read.notebook")
 @pytest.mark.parametrize("content", ["{not json\n", '{"cells": 3}\n', '["cells"]\n', '{"cells": [1]}\n'])
 async def test_a_malformed_notebook_is_read_as_plain_text_with_the_reason(desk, content):
     desk.put("bad.ipynb", content)
@@ -134,7 +134,7 @@ async def test_a_malformed_notebook_is_read_as_plain_text_with_the_reason(desk, 
     assert data["note"].startswith("not shown as a notebook: ")
 
 
-@pytest.mark.requirement("R3.file.read.notebook")
+@pytest.mark.requirement("file.read.notebook")
 async def test_raw_reads_the_json_and_an_edit_works_on_it_after_either(desk):
     desk.put("a.ipynb", json.dumps(NOTEBOOK, indent=1))
     raw = await desk.ok("file.read", path="a.ipynb", raw=True)
@@ -147,7 +147,7 @@ async def test_raw_reads_the_json_and_an_edit_works_on_it_after_either(desk):
     assert error.code == "old_string_not_found" and "raw" in error.error_text
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
+@pytest.mark.requirement("file.read.pdf")
 async def test_a_pdf_is_read_as_text_page_by_page(desk):
     desk.put("a.pdf", documents.pdf(["One", "Two", "Three"]))
     data = await desk.ok("file.read", path="a.pdf")
@@ -157,7 +157,7 @@ async def test_a_pdf_is_read_as_text_page_by_page(desk):
     assert "note" not in data
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
+@pytest.mark.requirement("file.read.pdf")
 @pytest.mark.parametrize(
     ("pages", "numbers"),
     [("2", [2]), ("1-2, 4", [1, 2, 4]), ("4,1", [4, 1]), ("2-3,3", [2, 3]), (" ", [1, 2, 3, 4])],
@@ -169,7 +169,7 @@ async def test_page_ranges_are_honoured(desk, pages, numbers):
     assert [int(line.split("page ")[1].split(" ")[0]) for line in shown] == numbers
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
+@pytest.mark.requirement("file.read.pdf")
 async def test_pages_beyond_the_end_are_an_error_that_names_their_number(desk):
     desk.put("a.pdf", documents.pdf(["One", "Two"]))
     error = await desk.call("file.read", path="a.pdf", pages="1-7")
@@ -179,7 +179,7 @@ async def test_pages_beyond_the_end_are_an_error_that_names_their_number(desk):
         assert await desk.code("file.read", path="a.pdf", pages=wrong) == "invalid_params"
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
+@pytest.mark.requirement("file.read.pdf")
 async def test_a_long_pdf_gives_its_first_pages_and_says_so(desk):
     desk.put("long.pdf", documents.pdf([f"Page {n}" for n in range(1, 41)]))
     data = await desk.ok("file.read", path="long.pdf")
@@ -188,8 +188,8 @@ async def test_a_long_pdf_gives_its_first_pages_and_says_so(desk):
     assert data["note"] == f"one answer holds {pdf.MAX_PAGES} pages, so it ends with page {pdf.MAX_PAGES + 4}"
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
-async def test_scanned_encrypted_and_broken_pdfs_are_told_as_what_they_are(desk):
+@pytest.mark.requirement("file.read.pdf")
+async def test_scanned_encrypted_and_broken_pdfs_are_reported_as_what_they_are(desk):
     desk.put("scan.pdf", documents.pdf(["Words", None]))
     data = await desk.ok("file.read", path="scan.pdf")
     assert data["note"] == "no text but pictures on page 2: scanned, as it seems"
@@ -203,13 +203,13 @@ async def test_scanned_encrypted_and_broken_pdfs_are_told_as_what_they_are(desk)
     assert data["note"].startswith("the PDF: it cannot be read")
 
 
-@pytest.mark.requirement("R3.file.read.pdf")
+@pytest.mark.requirement("file.read.pdf")
 async def test_a_pdf_that_takes_too_long_is_cut_off_and_the_program_killed(children):
     found = await pdf.pdf_text(children, {}, documents.pdf(["One"]), None, owner="test", seconds=0.001)
     assert found.notes == ["reading was stopped for taking too long, before the first page"]
 
 
-@pytest.mark.requirement("R3.file.read.encoding")
+@pytest.mark.requirement("file.read.encoding")
 @pytest.mark.parametrize(
     ("text", "codec", "name"),
     [
@@ -243,7 +243,7 @@ async def test_an_encoding_from_before_unicode_is_found_and_kept_by_an_edit(desk
         assert file.read_bytes() == before
 
 
-@pytest.mark.requirement("R3.file.read.encoding")
+@pytest.mark.requirement("file.read.encoding")
 @pytest.mark.parametrize(
     "text",
     [
@@ -261,8 +261,8 @@ async def test_what_is_short_or_could_be_several_stays_latin_1(desk, text):
     assert data["content"].startswith("1: " + text.split("\n")[0])
 
 
-@pytest.mark.requirement("R3.file.read.encoding")
-async def test_text_found_not_to_be_utf_8_late_is_still_told_by_its_beginning(desk):
+@pytest.mark.requirement("file.read.encoding")
+async def test_text_found_not_to_be_utf_8_late_is_still_reported_by_its_beginning(desk):
     line = "Строка с русским текстом, настройки и значения\n".encode("cp1251")
     desk.put("late.txt", b"ascii\n" * 100_000 + line * 20_000)
     data = await desk.ok("file.read", path="late.txt", offset=100_001, limit=1)

@@ -7,12 +7,12 @@ import stat
 
 import pytest
 
-write = pytest.mark.requirement("R2.6.2")
-create = pytest.mark.requirement("R2.6.3")
+write = pytest.mark.requirement("tools.file_write")
+create = pytest.mark.requirement("tools.file_create")
 
 
 @write
-@pytest.mark.requirement("R3.file.write.parents")
+@pytest.mark.requirement("file.write.parents")
 async def test_writing_creates_missing_parent_directories(desk):
     data = await desk.ok("file.write", path="./a/b/c/new.ts", content="x\n")
     assert data == {"path": "./a/b/c/new.ts", "bytes_written": 2, "created": True}
@@ -20,7 +20,7 @@ async def test_writing_creates_missing_parent_directories(desk):
 
 
 @write
-@pytest.mark.requirement("R3.file.write.unread")
+@pytest.mark.requirement("file.write.unread")
 async def test_writing_over_an_unread_file_is_refused(desk):
     file = desk.put("a.txt", "old")
     envelope = await desk.call("file.write", path="a.txt", content="new")
@@ -39,7 +39,7 @@ async def test_a_file_that_was_read_is_replaced_whole(desk):
 
 
 @write
-@pytest.mark.requirement("R3.file.edit.stale")
+@pytest.mark.requirement("file.edit.stale")
 async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(desk):
     file = desk.put("a.txt", "old")
     await desk.ok("file.read", path="a.txt")
@@ -71,7 +71,7 @@ async def test_reading_is_tracked_for_each_agent_and_session(desk):
 
 
 @write
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_the_mode_and_owner_of_a_replaced_file_stay(desk):
     file = desk.put("run.sh", "#!/bin/sh\n")
     file.chmod(0o750)
@@ -98,7 +98,7 @@ async def test_a_new_file_honours_the_umask(desk, tool):
 
 
 @write
-@pytest.mark.requirement("R3.file.edit.kept")
+@pytest.mark.requirement("file.edit.kept")
 async def test_the_target_of_a_link_is_written_and_the_link_kept(desk):
     target = desk.put("real/a.txt", "old")
     (desk.root / "link.txt").symlink_to("real/a.txt")
@@ -168,7 +168,7 @@ async def test_no_temporary_file_and_no_new_directory_is_left_after_a_failure(de
 
 
 @create
-@pytest.mark.requirement("R3.file.create.exists")
+@pytest.mark.requirement("file.create.exists")
 async def test_creating_a_file_that_exists_is_refused(desk):
     file = desk.put("a.txt", "old")
     refused = await desk.call("file.create", path="a.txt", content="new")

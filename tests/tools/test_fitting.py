@@ -17,7 +17,7 @@ def fits(items: list[dict[str, str]], most_bytes: int) -> bool:
     return sum(len(orjson.dumps(one)) + 1 for one in items) <= most_bytes
 
 
-@pytest.mark.requirement("R3.grep.cap")
+@pytest.mark.requirement("grep.cap")
 @pytest.mark.parametrize("batch", [1, 7, 40, 64])
 @pytest.mark.parametrize("most_bytes", [0, 12, 13, 100, 500, 897, 10_000])
 def test_as_many_as_fit_and_not_one_more(most_bytes: int, batch: int) -> None:

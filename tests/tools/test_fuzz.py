@@ -32,11 +32,12 @@ from app.tools.dispatch.service import ToolService
 from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
-from tests.tool_registry import tool_registry
+from tests.driver.rounds import rounds
+from tests.driver.tool_registry import tool_registry
 from tests.tools import documents, pictures
 from tests.tools.conftest import Desk, Ports
 
-pytestmark = pytest.mark.requirement("R2.6.5", "R3.fuzz.parameters")
+pytestmark = pytest.mark.requirement("tools.dispatch", "tools.fuzz.parameters")
 TOOLS = sorted(definition.name for definition in tool_registry().definitions())
 SERVER = Path(__file__).parent / "code" / "scripted_server.py"
 STARTS_PROGRAMS = ("code.", "search.", "edit.ast", "shell.", "project.", "grep", "glob", "bash")
@@ -250,7 +251,8 @@ def workshop() -> Iterator[Workshop]:
 
 
 def examples(tool: str) -> int:
-    return 60 if tool.startswith(STARTS_PROGRAMS) and tool != "code.lsp" else 200
+    starts_programs = tool.startswith(STARTS_PROGRAMS) and tool != "code.lsp"
+    return rounds(25, 60) if starts_programs else rounds(80, 200)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

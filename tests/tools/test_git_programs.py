@@ -13,7 +13,7 @@ GIT_ONLY = (
 )
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize(
     "text",
     [
@@ -33,7 +33,7 @@ GIT_ONLY = (
         "git archive --remote=. --exec=./evil HEAD", "git filter-branch --msg-filter 'touch ran' HEAD",
     ],
 )  # fmt: skip
-async def test_a_rule_for_git_does_not_allow_what_git_is_told_to_run(desk, text):
+async def test_a_rule_for_git_does_not_allow_what_git_is_to_run(desk, text):
     desk.put("evil", "#!/bin/sh\ntouch ran\n").chmod(0o755)
     headless = desk.ruled(*GIT_ONLY, headless=True)
     assert await headless.code("shell.bash", command=text) == "permission_denied"

@@ -24,7 +24,7 @@ def put_aged(desk, path, age):
     os.utime(file, (1_700_000_000 - age, 1_700_000_000 - age))
 
 
-@pytest.mark.requirement("R3.glob.pattern")
+@pytest.mark.requirement("glob.pattern")
 async def test_only_test_files(glob):
     for age, path in enumerate(["src/auth.test.ts", "src/db/db.test.ts", "top.test.ts", "src/auth.ts"]):
         put_aged(glob, path, age)
@@ -38,7 +38,7 @@ async def test_only_test_files(glob):
     assert data["files"] == ["./src/auth.test.ts", "./src/db/db.test.ts"]
 
 
-@pytest.mark.requirement("R3.glob.order")
+@pytest.mark.requirement("glob.order")
 async def test_newest_first_and_ties_by_name(glob):
     for path, age in (("old", 300), ("d/b", 10), ("d/a", 10), ("new", 0), ("middle", 20)):
         put_aged(glob, path, age)
@@ -46,7 +46,7 @@ async def test_newest_first_and_ties_by_name(glob):
     assert data["files"] == ["./new", "./d/a", "./d/b", "./middle", "./old"]
 
 
-@pytest.mark.requirement("R3.glob.order")
+@pytest.mark.requirement("glob.order")
 async def test_a_hundred_files_are_listed_and_the_rest_is_in_a_file(glob):
     for number in range(130):
         put_aged(glob, f"f{number:03d}", number)
@@ -62,7 +62,7 @@ async def test_a_hundred_files_are_listed_and_the_rest_is_in_a_file(glob):
     assert (exact["count"], exact["truncated"]) == (100, False)
 
 
-@pytest.mark.requirement("R3.glob.ignore")
+@pytest.mark.requirement("glob.ignore")
 async def test_ignored_files_are_left_out_also_when_the_pattern_names_them(glob):
     glob.put(".gitignore", "build/\n*.log\n")
     for path in ("build/x.py", "a.log", "src/b.log", "src/c.py", ".git/config", ".github/ci.yml"):
@@ -73,7 +73,7 @@ async def test_ignored_files_are_left_out_also_when_the_pattern_names_them(glob)
     assert (await glob.ok("search.glob", pattern="*", path="build"))["files"] == ["./build/x.py"]
 
 
-@pytest.mark.requirement("R3.glob.timeout")
+@pytest.mark.requirement("glob.timeout")
 async def test_at_its_time_limit_it_answers_with_what_was_found(desk):
     put_aged(desk, "old", 10)
     put_aged(desk, "new", 0)
@@ -127,7 +127,7 @@ async def test_a_pattern_that_cannot_be_meant_is_refused_with_a_reason(desk, pat
     assert ":" in envelope.error_text
 
 
-@pytest.mark.requirement("R3.glob.pattern")
+@pytest.mark.requirement("glob.pattern")
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),
     [

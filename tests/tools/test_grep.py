@@ -36,7 +36,7 @@ def names(data):
     return [match["file"] for match in data["matches"]]
 
 
-@pytest.mark.requirement("R3.grep.regex")
+@pytest.mark.requirement("grep.regex")
 async def test_todo_gives_the_matching_lines(grep):
     grep.put("src/main.ts", "import x;\n// TODO: handle errors\nrun(); // FIXME\n")
     grep.put("src/other.ts", "nothing\n")
@@ -51,7 +51,7 @@ async def test_todo_gives_the_matching_lines(grep):
     }
 
 
-@pytest.mark.requirement("R3.grep.filter")
+@pytest.mark.requirement("grep.filter")
 @pytest.mark.parametrize(
     ("include", "expected"),
     [
@@ -71,7 +71,7 @@ async def test_include_narrows_by_name_or_path(grep, include, expected):
     assert names(data) == expected
 
 
-@pytest.mark.requirement("R3.grep.modes")
+@pytest.mark.requirement("grep.modes")
 async def test_the_three_modes_tell_lines_files_and_counts(grep):
     grep.put("a.py", "x\nx\ny\n")
     grep.put("b.py", "x\n")
@@ -88,7 +88,7 @@ async def test_the_three_modes_tell_lines_files_and_counts(grep):
     ]
 
 
-@pytest.mark.requirement("R3.grep.modes")
+@pytest.mark.requirement("grep.modes")
 async def test_context_is_what_stands_around_each_match(grep):
     grep.put("a.py", "".join(f"{n}\n" for n in range(1, 10)))
     data = await grep.ok("search.grep", pattern="^[358]$", output_mode="content", context=2)
@@ -102,7 +102,7 @@ async def test_context_is_what_stands_around_each_match(grep):
     ]  # fmt: skip
 
 
-@pytest.mark.requirement("R3.grep.cap")
+@pytest.mark.requirement("grep.cap")
 @pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
 async def test_head_limit_ends_the_search_and_says_so(grep, mode):
     for number in range(5):
@@ -121,7 +121,7 @@ async def test_the_last_match_within_head_limit_has_its_context(grep):
     assert data["truncated"] is True
 
 
-@pytest.mark.requirement("R3.grep.cap")
+@pytest.mark.requirement("grep.cap")
 async def test_above_256_kb_the_answer_is_cut_and_the_whole_is_in_a_file(rg):
     lines = [f"match {number:06d} {'x' * 80}" for number in range(8_000)]
     rg.put("big.txt", "\n".join(lines) + "\n")
@@ -138,7 +138,7 @@ async def test_above_256_kb_the_answer_is_cut_and_the_whole_is_in_a_file(rg):
     assert [one["file"] for one in again["matches"]] == [envelope.metadata.output_path]
 
 
-@pytest.mark.requirement("R3.grep.cap")
+@pytest.mark.requirement("grep.cap")
 async def test_the_file_with_the_whole_is_bounded_too_and_the_search_ends_there(desk):
     desk.put("big.txt", "match\n" * 200_000)
     limits = TextLimits(shown_bytes=1_000, kept_bytes=50_000)
@@ -150,7 +150,7 @@ async def test_the_file_with_the_whole_is_bounded_too_and_the_search_ends_there(
     assert "narrow the search" in envelope.data["note"]
 
 
-@pytest.mark.requirement("R3.grep.timeout")
+@pytest.mark.requirement("grep.timeout")
 async def test_an_engine_that_hangs_is_ended_with_what_it_had_printed(desk):
     script = r"printf './/a.py\0001:one\n.//b.py\0002:two\n'; exec sleep 600"
     limits = TextLimits(seconds=0.5)
@@ -161,7 +161,7 @@ async def test_an_engine_that_hangs_is_ended_with_what_it_had_printed(desk):
     assert data["note"].startswith("stopped after 0.5 s")
 
 
-@pytest.mark.requirement("R3.meta.abort")
+@pytest.mark.requirement("tools.meta.abort")
 async def test_a_cancelled_search_leaves_no_process(desk):
     marker = desk.base / "pid"
     script = f"echo $$ > {marker}.new; mv {marker}.new {marker}; exec sleep 600"
@@ -186,7 +186,7 @@ async def test_searches_leave_no_descriptor_behind(rg):
     assert held[1:] == held[:-1]
 
 
-@pytest.mark.requirement("R3.grep.ignore")
+@pytest.mark.requirement("grep.ignore")
 async def test_ignored_binary_and_version_control_files_are_left_out(grep):
     grep.put(".gitignore", "build/\n*.log\n!keep.log\n/only-here.txt\n")
     grep.put("lib/.gitignore", "/generated\n")
@@ -201,7 +201,7 @@ async def test_ignored_binary_and_version_control_files_are_left_out(grep):
     assert names(data) == sorted(f"./{path}" for path in found)
 
 
-@pytest.mark.requirement("R3.grep.ignore")
+@pytest.mark.requirement("grep.ignore")
 async def test_what_is_named_is_searched_even_if_it_is_ignored(grep):
     grep.put(".gitignore", "vendor/*\n*.log\nout/\n")
     grep.put("vendor/x/a.py", "TODO\n")
@@ -214,7 +214,7 @@ async def test_what_is_named_is_searched_even_if_it_is_ignored(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="c.log")) == ["./c.log"]
 
 
-@pytest.mark.requirement("R3.grep.ignore")
+@pytest.mark.requirement("grep.ignore")
 async def test_rules_of_folders_above_hold_up_to_the_repository(grep):
     (grep.base / ".gitignore").write_text("*\n")
     grep.put(".gitignore", "/pkg/dist\n*.tmp\n")
@@ -226,7 +226,7 @@ async def test_rules_of_folders_above_hold_up_to_the_repository(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="pkg/src")) == ["./pkg/src/b.py"]
 
 
-@pytest.mark.requirement("R3.grep.ignore")
+@pytest.mark.requirement("grep.ignore")
 async def test_rules_end_where_another_repository_begins(grep):
     grep.put(".gitignore", "*.tmp\n")
     grep.put("lib/.git/HEAD", "ref: refs/heads/main\n")
@@ -237,7 +237,7 @@ async def test_rules_end_where_another_repository_begins(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="lib")) == ["./lib/a.tmp"]
 
 
-@pytest.mark.requirement("R3.grep.ignore")
+@pytest.mark.requirement("grep.ignore")
 async def test_a_project_within_a_repository_obeys_the_repository(grep):
     (grep.base / ".git").mkdir()
     (grep.base / ".gitignore").write_text("node_modules/\n")
@@ -246,7 +246,7 @@ async def test_a_project_within_a_repository_obeys_the_repository(grep):
     assert names(await grep.ok("search.grep", pattern="TODO")) == ["./src/y.js"]
 
 
-@pytest.mark.requirement("R3.grep.options")
+@pytest.mark.requirement("grep.options")
 @pytest.mark.parametrize(
     "pattern", ["--files", "-e", "--pre=touch", "-f/etc/passwd", "--", "-", "--no-ignore", "-lTODO"]
 )
@@ -261,7 +261,7 @@ async def test_a_pattern_is_never_an_option(grep, pattern):
     assert grep.snapshot() == before
 
 
-@pytest.mark.requirement("R3.grep.options")
+@pytest.mark.requirement("grep.options")
 @pytest.mark.parametrize(
     "include", ["--pre=touch", "-uuu", "include:py", "x:include:all", "!", "!-e", "a:b", "*{a,b}:*", "**"]
 )
@@ -284,7 +284,7 @@ async def test_a_glob_is_never_an_option_or_a_definition(grep, include):
     assert grep.snapshot() == before
 
 
-@pytest.mark.requirement("R3.grep.options")
+@pytest.mark.requirement("grep.options")
 @pytest.mark.parametrize("path", ["--pre=touch", "-r", "--files", "-"])
 async def test_a_path_is_never_an_option(grep, path):
     assert await grep.code("search.grep", pattern="TODO", path=path) == "file_not_found"
@@ -294,7 +294,7 @@ async def test_a_path_is_never_an_option(grep, path):
     assert data["matches"] == [{"file": f"./{path}/a.txt", "line": 1, "content": "TODO"}]
 
 
-async def test_hostile_names_are_told_as_they_are(grep):
+async def test_hostile_names_are_shown_as_they_are(grep):
     hostile = [
         "-rf.py",
         "new\nline.py",

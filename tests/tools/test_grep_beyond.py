@@ -9,7 +9,7 @@ import pytest
 from app.tools.search.text_search import TextLimits
 from tests.tools.searching import engine_called, search_desk
 
-pytestmark = pytest.mark.requirement("R3.grep.cap")
+pytestmark = pytest.mark.requirement("grep.cap")
 
 LIMITS = TextLimits(shown_bytes=2_000, kept_bytes=80_000)
 

@@ -15,7 +15,7 @@ async def search(desk):
         yield searching
 
 
-@pytest.mark.requirement("R3.grep.outside", "R3.permit.read_cage")
+@pytest.mark.requirement("grep.outside", "authorisation.read_cage")
 async def test_matches_outside_the_cage_have_no_content(search):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"), outside="mark")
     data = await caged.ok("search.grep", pattern="TODO", output_mode="content", context=1)
@@ -27,7 +27,7 @@ async def test_matches_outside_the_cage_have_no_content(search):
     assert data["total_matches"] == 3
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 async def test_paths_and_counts_outside_the_cage_are_marked(search):
     caged = search.caged(("rw", "src/a.py"), outside="mark")
     paths = await caged.ok("search.grep", pattern="TODO", include="[a-c].py")
@@ -40,7 +40,7 @@ async def test_paths_and_counts_outside_the_cage_are_marked(search):
     assert counts["matches"] == [{"file": "./src/a.py", "count": 1}]
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 @pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
 async def test_outside_none_drops_what_is_outside(search, mode):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"))
@@ -49,14 +49,14 @@ async def test_outside_none_drops_what_is_outside(search, mode):
     assert (data["total_matches"], data["truncated"]) == (2, False)
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 async def test_what_is_dropped_does_not_count_towards_a_limit(search):
     caged = search.caged(("ro", "./src/a.py"))
     data = await caged.ok("search.grep", pattern="TODO", head_limit=1)
     assert (data["matches"], data["truncated"]) == ([{"file": "./src/a.py"}], False)
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 @pytest.mark.parametrize(
     ("outside", "path", "code"),
     [
@@ -75,7 +75,7 @@ async def test_a_search_does_not_begin_where_nothing_may_be_seen(search, outside
     assert await caged.code("search.glob", pattern="*", path=path) == code
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 async def test_a_link_into_what_is_denied_opens_nothing(search):
     (search.root / "src" / "way").symlink_to("secret")
     (search.root / "src" / "secret" / "back").symlink_to("..")
@@ -84,7 +84,7 @@ async def test_a_link_into_what_is_denied_opens_nothing(search):
     assert await caged.code("search.grep", pattern="TODO", path="src/secret/back") == "capability_denied"
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 async def test_the_daemons_own_files_are_not_mentioned_to_anybody(desk):
     desk.put("state/kaged.db", "TODO\n")
     desk.put("config.toml", "TODO\n")
@@ -97,7 +97,7 @@ async def test_the_daemons_own_files_are_not_mentioned_to_anybody(desk):
             assert await caller.code("search.grep", pattern="TODO", path="state") == "capability_denied"
 
 
-@pytest.mark.requirement("R3.grep.outside")
+@pytest.mark.requirement("grep.outside")
 async def test_files_found_by_name_outside_the_cage_are_named_as_such(search):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"), outside="mark")
     data = await caged.ok("search.glob", pattern="*.py")
@@ -109,7 +109,7 @@ async def test_files_found_by_name_outside_the_cage_are_named_as_such(search):
     assert "outside_cage" not in data
 
 
-@pytest.mark.requirement("R16.A20")
+@pytest.mark.requirement("security.outside_cage")
 async def test_a_cage_says_that_places_outside_are_not_shown_whether_there_are_any_or_not(search):
     caged = search.caged(("ro", "./src"))
     for pattern in ("TODO", "not there at all"):
@@ -122,3 +122,10 @@ async def test_a_cage_says_that_places_outside_are_not_shown_whether_there_are_a
         assert data["note"].endswith("places outside your cage are not shown") and "outside_cage" not in data
     for marked in (search, search.caged(("ro", "./src"), outside="mark")):
         assert "note" not in await marked.ok("search.glob", pattern="*.py")
+
+
+@pytest.mark.requirement("security.outside_cage")
+async def test_the_list_of_a_directory_says_that_places_outside_are_not_shown(search):
+    data = await search.caged(("ro", "./src"), ("deny", "./src/secret")).ok("file.read", path="src")
+    assert (data["content"], data["note"]) == (".kaged/\na.py", "places outside your cage are not shown")
+    assert "note" not in await search.ok("file.read", path="src")

@@ -12,7 +12,7 @@ from app.programs import on_path, packaged
 from app.tools.search.engine import Ripgrep
 
 
-@pytest.mark.requirement("R3.grep.engines")
+@pytest.mark.requirement("grep.engines")
 def test_the_packaged_ripgrep_comes_first_then_the_systems(tmp_path, monkeypatch):
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)
@@ -23,7 +23,7 @@ def test_the_packaged_ripgrep_comes_first_then_the_systems(tmp_path, monkeypatch
     assert Ripgrep.installed(environment).program == str(tmp_path / "rg")
 
 
-@pytest.mark.requirement("R3.grep.engines")
+@pytest.mark.requirement("grep.engines")
 def test_an_rg_in_a_relative_folder_of_path_is_never_run(tmp_path, monkeypatch):
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)

@@ -23,7 +23,7 @@ SHOWN = {
     ("./wide.js", 1): "[truncated] " + FACE * 125 + "needle" + "z" * 1_869 + " [truncated]",
 }
 
-pytestmark = pytest.mark.requirement("R3.grep.engines")
+pytestmark = pytest.mark.requirement("grep.engines")
 
 
 @pytest.fixture(params=ENGINES)

@@ -18,13 +18,14 @@ from typing import Any
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
+from app.programs import ENVIRONMENT
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.service import ToolService
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import glob, kept_list
-from app.tools.search.engine import Command, Ripgrep, Walk
+from app.tools.search.engine import Ripgrep, Walk
 from app.tools.search.file_search import FileLimits
 from app.tools.search.kept_lists import KeptLists
 from app.workspace.folder_rules import ProjectRules
@@ -32,7 +33,7 @@ from app.workspace.tree_watch import TreeWatches
 from tests.bridges.conftest import until
 from tests.tools.searching import engine_called
 
-pytestmark = pytest.mark.requirement("R4.watch.exact")
+pytestmark = pytest.mark.requirement("language_servers.watch.exact")
 
 
 class CountingEngine(Ripgrep):
@@ -40,7 +41,7 @@ class CountingEngine(Ripgrep):
 
     walks = 0
 
-    def files(self, walk: Walk) -> Command:
+    def files(self, walk: Walk) -> list[str]:
         self.walks += 1
         return super().files(walk)
 
@@ -374,7 +375,7 @@ def test_plain_rules_are_judged_as_ripgrep_judges_them(tmp_path, seed):
     rules = ProjectRules(root)
     walk = Walk(levels=rules.above.levels, repositories=rules.above.repositories)
     command = engine_called("packaged", tmp_path).files(walk)
-    printed = subprocess.run(command.argv, cwd=root, env=command.env, capture_output=True).stdout
+    printed = subprocess.run(command, cwd=root, env=ENVIRONMENT, capture_output=True).stdout
     listed = {os.fsdecode(path.removeprefix(b".//")) for path in printed.split(b"\0") if path}
     judged = dict(_judged(root, rules, ""))
     assert {path for path in listed if judged.get(path, True) is True} == set()

@@ -20,7 +20,7 @@ from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.read_tracker import digest_of
 from app.tools.project_files.text_format import UTF_8
 
-pytestmark = pytest.mark.requirement("R3.file.read.window")
+pytestmark = pytest.mark.requirement("file.read.window")
 MANY = 120_000
 
 
@@ -115,7 +115,7 @@ async def test_an_edit_after_a_quick_reading_knows_the_whole_file(reader, index)
     assert b"line of mine" in file.read_bytes()
 
 
-async def test_a_file_that_changed_is_read_anew(reader, index):
+async def test_a_file_that_changed_is_read_again(reader, index):
     file = reader.put("big.txt", content())
     await reader.ok("file.read", path="big.txt", limit=1)
     status = file.stat()

@@ -16,7 +16,7 @@ from app.tools.contract.rules import PermissionRule
 LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
 
 
-@pytest.mark.requirement("R3.locked.shapes")
+@pytest.mark.requirement("locked.shapes")
 @pytest.mark.parametrize(
     ("name", "required", "optional"),
     [
@@ -37,7 +37,7 @@ async def test_a_locked_tool_takes_its_few_parameters_and_no_others(desk, name, 
     assert (envelope.code, set(envelope.detail["fields"])) == ("invalid_params", {"unknown"})
 
 
-@pytest.mark.requirement("R3.locked.shapes")
+@pytest.mark.requirement("locked.shapes")
 def test_a_todo_is_a_content_and_one_of_three_states(desk):
     todos = desk.service.registry.spec("todo").parameters["properties"]["todos"]
     assert todos["type"] == "array"
@@ -45,7 +45,7 @@ def test_a_todo_is_a_content_and_one_of_three_states(desk):
     assert todos["items"]["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
 
 
-@pytest.mark.requirement("R3.locked.shapes", "R3.locked.question")
+@pytest.mark.requirement("locked.shapes", "locked.question")
 async def test_questions_have_options_that_may_be_left_out_and_nothing_else(desk):
     schema = desk.service.registry.spec("question").parameters
     asked = schema["properties"]["questions"]["items"]
@@ -56,7 +56,7 @@ async def test_questions_have_options_that_may_be_left_out_and_nothing_else(desk
     assert (envelope.code, set(envelope.detail["fields"])) == ("invalid_params", {"unknown"})
 
 
-@pytest.mark.requirement("R3.locked.shapes")
+@pytest.mark.requirement("locked.shapes")
 def test_the_group_has_all_of_them_and_wire_names_stay_distinct(desk):
     registry = desk.service.registry
     assert tuple(GROUPS["@locked"]) == LOCKED
@@ -68,7 +68,7 @@ def test_the_group_has_all_of_them_and_wire_names_stay_distinct(desk):
     assert not set(LOCKED) & set(registry.match("@files"))
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 def test_a_locked_tool_declares_what_its_dotted_one_does(desk):
     get = desk.service.registry.get
     for name, twin in LOCKED_TWINS.items():
@@ -84,7 +84,7 @@ def test_a_locked_tool_declares_what_its_dotted_one_does(desk):
     assert get("bash").effects(command).commands == ("git push",)
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 async def test_what_one_name_has_read_the_other_may_write(desk):
     file = desk.put("a.txt", "one\n")
     assert await desk.code("write", path="a.txt", content="x") == "file_not_read"
@@ -102,7 +102,7 @@ async def test_what_one_name_has_read_the_other_may_write(desk):
     assert desk.ports.names().count("file.edited") == 2
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 async def test_each_name_gives_the_same_answer(desk):
     desk.put("src/a.py", "import os\n\nprint(os)\n")
     desk.put("src/b.js", "import os\n")
@@ -119,7 +119,7 @@ async def test_each_name_gives_the_same_answer(desk):
     assert found == dotted
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 @pytest.mark.parametrize("rule", ["bash", "shell.bash", "shell.*", "bas*", "*"])
 @pytest.mark.parametrize("tool", ["bash", "shell.bash"])
 async def test_a_rule_on_either_name_holds_for_both(desk, rule, tool):
@@ -129,7 +129,7 @@ async def test_a_rule_on_either_name_holds_for_both(desk, rule, tool):
     assert (await ruled.ok(tool, command="true"))["exit_code"] == 0
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 async def test_the_more_specific_rule_wins_whichever_name_it_uses(desk):
     desk.put("a.txt", "x")
     ruled = desk.ruled(
@@ -141,7 +141,7 @@ async def test_the_more_specific_rule_wins_whichever_name_it_uses(desk):
     assert await ruled.code("read", path="b.txt") == "permission_denied"
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 async def test_a_cage_holds_for_locked_tools(desk):
     desk.put("src/a.txt", "x")
     desk.put("data/a.txt", "secret")
@@ -152,14 +152,14 @@ async def test_a_cage_holds_for_locked_tools(desk):
     assert await caged.code("bash", command="true") == "capability_denied"
 
 
-@pytest.mark.requirement("R3.locked.same")
+@pytest.mark.requirement("locked.same")
 @pytest.mark.parametrize("command", ["", "  ", "a\0b", "x" * 70_000, "\ud800"])
 async def test_a_command_that_the_shell_refuses_is_invalid_here_too(desk, command):
     envelope = await desk.call("bash", command=command)
     assert (envelope.code, list(envelope.detail["fields"])) == ("invalid_params", ["command"])
 
 
-@pytest.mark.requirement("R3.locked.caps")
+@pytest.mark.requirement("locked.caps")
 async def test_read_shows_200_kb_of_whole_lines_and_says_where_to_go_on(desk):
     lines = [f"{number:06} {'ü' * 200}" for number in range(1, 1_001)]
     desk.put("large.txt", "\n".join(lines) + "\n")
@@ -177,7 +177,7 @@ async def test_read_shows_200_kb_of_whole_lines_and_says_where_to_go_on(desk):
     assert (await desk.call("read", path="large.txt", limit=5)).metadata.output_path is None
 
 
-@pytest.mark.requirement("R3.locked.caps")
+@pytest.mark.requirement("locked.caps")
 async def test_bash_shows_200_kb_and_keeps_the_whole(desk):
     for count in (40_000, 400_000):  # below and above what the shell tool itself keeps
         envelope = await desk.call("bash", command=f"seq {count}")
@@ -192,7 +192,7 @@ async def test_bash_shows_200_kb_and_keeps_the_whole(desk):
     assert small.metadata.output_path is None
 
 
-@pytest.mark.requirement("R3.locked.caps")
+@pytest.mark.requirement("locked.caps")
 async def test_glob_lists_a_thousand_files_and_keeps_the_list_of_all(desk):
     for number in range(1_003):
         os.close(os.open(desk.root / f"{number:04}.txt", os.O_CREAT | os.O_WRONLY))
@@ -206,7 +206,7 @@ async def test_glob_lists_a_thousand_files_and_keeps_the_list_of_all(desk):
     assert (await desk.ok("glob", pattern="*.txt"))["truncated"] is False
 
 
-@pytest.mark.requirement("R3.locked.caps")
+@pytest.mark.requirement("locked.caps")
 async def test_grep_shows_200_matches_and_keeps_them_all(desk):
     desk.put("a.txt", "match\n" * 201)
     envelope = await desk.call("grep", pattern="match")
@@ -219,7 +219,7 @@ async def test_grep_shows_200_matches_and_keeps_them_all(desk):
     assert exact.metadata.output_path is None
 
 
-@pytest.mark.requirement("R3.locked.todo")
+@pytest.mark.requirement("locked.todo")
 async def test_a_todo_list_is_replaced_as_a_whole_and_shown_when_nothing_is_given(desk):
     assert await desk.ok("todo") == {"todos": []}
     first = [{"content": "Look", "status": "completed"}, {"content": "Fix", "status": "in_progress"}]
@@ -234,7 +234,7 @@ async def test_a_todo_list_is_replaced_as_a_whole_and_shown_when_nothing_is_give
     assert not tool.effects(tool.parameters()).exclusive
 
 
-@pytest.mark.requirement("R3.locked.todo")
+@pytest.mark.requirement("locked.todo")
 @pytest.mark.parametrize(
     "todos",
     [
@@ -255,7 +255,7 @@ async def test_a_list_of_another_shape_is_refused_and_changes_nothing(desk, todo
     assert await desk.ok("todo") == {"todos": kept}
 
 
-@pytest.mark.requirement("R3.locked.todo")
+@pytest.mark.requirement("locked.todo")
 async def test_a_todo_list_needs_no_rights_and_every_agent_of_the_session_sees_it(desk):
     kept = [{"content": "Look", "status": "pending"}]
     await desk.ok("todo", todos=kept)

@@ -22,7 +22,7 @@ def definitions(desk) -> tuple[ToolDefinition, ...]:
     return found
 
 
-@pytest.mark.requirement("R3.meta.schemas")
+@pytest.mark.requirement("tools.meta.schemas")
 def test_every_tool_has_schemas_a_description_a_title_a_kind_and_a_version(desk, definitions):
     for one in definitions:
         schema = desk.service.registry.spec(one.name).parameters
@@ -38,7 +38,7 @@ def test_every_tool_has_schemas_a_description_a_title_a_kind_and_a_version(desk,
         assert one.namespace and one.source == "builtin"
 
 
-@pytest.mark.requirement("R3.meta.schemas")
+@pytest.mark.requirement("tools.meta.schemas")
 def test_hints_fit_what_a_tool_requires(definitions):
     for one in definitions:
         writes = FsRequirement("rw") in one.requires
@@ -52,7 +52,7 @@ def test_hints_fit_what_a_tool_requires(definitions):
             assert one.acp_kind == "execute", one.name
 
 
-@pytest.mark.requirement("R3.meta.effects")
+@pytest.mark.requirement("tools.meta.effects")
 def test_what_a_tool_requires_of_files_shows_in_its_effects(desk, definitions):
     """Rules and cages judge by effects: a tool of files that named none would escape them."""
     samples = {
@@ -84,7 +84,7 @@ def test_what_a_tool_requires_of_files_shows_in_its_effects(desk, definitions):
     assert runs == RUNS_NOTHING_ITSELF | {"shell.bash", "bash"}
 
 
-@pytest.mark.requirement("R3.meta.envelope", "R3.meta.unknown")
+@pytest.mark.requirement("tools.meta.envelope", "tools.meta.unknown")
 async def test_every_tool_answers_bad_arguments_with_the_same_envelope(desk, definitions):
     for one in definitions:
         for arguments in ('{"', "[]", {"no_such_field": 1}, {"action": 7}):

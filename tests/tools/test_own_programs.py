@@ -11,20 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from app.api.capabilities import capabilities_of
 from app.bridges.installed.program_places import ProgramPlaces
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
-from app.bridges.sandbox.manager import Tier
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.pty.manager import TerminalManager
+from app.bridges.sandbox.tier import Tier
 from app.cages.file_grants import FileGrants
 from app.config import load_settings
+from app.daemon.machine import Machine
 from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.projects.run_cage import cage_of
 from app.programs import find_program, on_path, search_path
 from app.tools.processes.call_processes import CallProcesses
-from tests.harness.dsl.projects import compiled
+from tests.driver.project_files import compiled
 from tests.tools.test_project_cage import repository
 
-pytestmark = pytest.mark.requirement("R16.A9")
+pytestmark = pytest.mark.requirement("security.own_programs")
 NAMES = ("git", "sh", "rg", "node", "python3", "basedpyright-langserver", "clangd")
 PROJECT = """
 version: 1
@@ -122,14 +124,16 @@ async def test_a_program_that_only_a_project_has_is_not_there(
     assert not ran.exists()
 
 
-async def test_the_machines_programs_are_told_without_those_of_the_project(
+async def test_the_machines_programs_are_reported_without_those_of_the_project(
     root: Path, ran: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = compiled(root, PROJECT).project
     assert project is not None
     monkeypatch.setenv("PATH", str(planted(root / "bin", ran)))
     settings = load_settings(config_file=None)
-    found = {one.name: one for one in await capabilities_of(settings, Tier("off", "off"), project)}
+    terminals = TerminalManager(ChildProcesses(), per_session=0)
+    machine = Machine(settings, Tier("off", "off"), terminals)
+    found = {one.name: one for one in await machine.capabilities(project)}
     assert not found["git"].available
     assert "outside of projects" in (found["git"].reason or "")
     assert not ran.exists()

@@ -19,8 +19,7 @@ from app.tools.contract.definition import (
     ToolParams,
     ToolResult,
 )
-from app.tools.contract.rules import ConsentRequest, PermissionRule
-from app.tools.contract.subject import Subject, plain
+from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject, plain
 
 ALLOWED, DENIED, ASKED = "allow", "deny", "ask"
 
@@ -40,7 +39,7 @@ def decision(rules, subject) -> str:
 # -- which rule wins ---------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 @pytest.mark.parametrize(
     ("rules", "expected"),
     [
@@ -126,7 +125,7 @@ RULES = st.lists(
 )
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 @given(rules=RULES, more=RULES, text=st.sampled_from(("git status", "git", "rm x", "ls")))
 def test_no_later_rule_turns_the_project_files_denial_into_anything_else(rules, more, text):
     manifest = [one for one in rules if one.scope == "manifest"]
@@ -135,7 +134,7 @@ def test_no_later_rule_turns_the_project_files_denial_into_anything_else(rules, 
         assert decision([*manifest, *others], command(text)) == DENIED
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 def test_an_action_is_named_before_its_tool():
     subject = Subject("call", ("kaged.issue", "kaged.issue.create"), None, plain(""))
     rules = [rule("kaged.issue", "*", DENIED), rule("kaged.issue.create", "*", ALLOWED)]
@@ -148,7 +147,7 @@ def test_an_action_is_named_before_its_tool():
     )
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 @pytest.mark.parametrize(
     ("kind", "pattern", "subject", "covered"),
     [
@@ -227,7 +226,7 @@ GIT_ONLY = (rule("shell", "*", DENIED), rule("shell", "git *", ALLOWED))
 GIT_ELSE_ASK = (rule("shell", "*", ASKED), rule("shell", "git *", ALLOWED), rule("fs.write", "*", ASKED))
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize("default", [GIT_ONLY, GIT_ELSE_ASK])
 @pytest.mark.parametrize(
     "text",
@@ -247,7 +246,7 @@ async def test_a_command_line_is_allowed_only_when_each_of_its_parts_is(desk, te
     assert await ruled.code("probe.run", command=text) == "permission_denied"
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize(
     "text",
     [
@@ -263,7 +262,7 @@ async def test_what_consists_of_allowed_parts_is_allowed(desk, text):
     assert desk.ports.asked == []
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize(
     "text",
     [
@@ -279,7 +278,7 @@ async def test_a_denied_command_is_denied_in_every_disguise(desk, text):
     assert desk.ports.asked == []
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize("text", ["$X x", "`echo rm` x", 'eval "$X"', "git 'x", "rm; $Y", "git $SUB --force"])
 async def test_what_might_fall_under_a_rule_is_asked_about_not_allowed(desk, text):
     ruled = desk.with_tools(runner()).ruled(
@@ -290,7 +289,7 @@ async def test_what_might_fall_under_a_rule_is_asked_about_not_allowed(desk, tex
     assert "cannot be analysed completely" in request.reason
 
 
-@pytest.mark.requirement("R3.permit.compound")
+@pytest.mark.requirement("authorisation.compound")
 @pytest.mark.parametrize(
     ("text", "path", "permission"),
     [
@@ -342,7 +341,7 @@ async def test_hosts_and_required_capabilities_are_judged(desk):
 # -- paths, at the moment of use ---------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 async def test_path_rules_hold_for_what_a_link_leads_to_and_for_how_it_is_called(desk):
     desk.put("secrets/key", "k")
     desk.put("src/a", "x")
@@ -355,7 +354,7 @@ async def test_path_rules_hold_for_what_a_link_leads_to_and_for_how_it_is_called
     assert (await ruled.ok("file.read", path="."))["content"] == "src/"
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 async def test_a_rule_for_one_tool_leaves_the_others_alone(desk):
     desk.put("a.txt", "x")
     ruled = desk.ruled(rule("file.write", "*.txt", DENIED))
@@ -364,7 +363,7 @@ async def test_a_rule_for_one_tool_leaves_the_others_alone(desk):
     await ruled.ok("edit.text", path="a.txt", old_string="x", new_string="y")
 
 
-@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.requirement("authorisation.rules")
 @pytest.mark.parametrize(
     ("tool", "params"),
     [
@@ -415,7 +414,7 @@ async def test_consent_is_for_one_call(desk):
 # -- asking ------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.ask")
+@pytest.mark.requirement("authorisation.ask")
 async def test_the_human_is_asked_about_all_that_needs_it_at_once(desk):
     desk.ports.answer = "once"
     ruled = desk.with_tools(runner()).ruled(rule("shell", "*", ASKED), rule("shell", "ls *", ALLOWED))
@@ -430,7 +429,19 @@ async def test_the_human_is_asked_about_all_that_needs_it_at_once(desk):
     }
 
 
-@pytest.mark.requirement("R3.permit.ask")
+@pytest.mark.requirement("authorisation.ask")
+@pytest.mark.parametrize(
+    "command",
+    ["python3 - <<'X'\nimport os\nX", "python3 - <<< 'import os'", "printf 'import os' | python3 -"],
+)
+async def test_the_human_sees_what_a_program_is_given_to_read(desk, command):
+    desk.ports.answer = "once"
+    await desk.with_tools(runner()).ruled(rule("shell", "*", ASKED)).ok("probe.run", command=command)
+    (request,) = desk.ports.asked
+    assert "import os" in request.reason
+
+
+@pytest.mark.requirement("authorisation.ask")
 async def test_without_a_human_asking_is_denying_and_nobody_is_bothered(desk):
     desk.ports.answer = "once"
     ruled = desk.with_tools(runner()).ruled(rule("shell", "*", ASKED), headless=True)
@@ -490,7 +501,7 @@ async def test_a_suggestion_that_would_change_nothing_is_not_made(desk):
     assert request.suggestions == ()
 
 
-@pytest.mark.requirement("R3.permit.ask")
+@pytest.mark.requirement("authorisation.ask")
 @pytest.mark.parametrize("text", ["git status -s", "ls; rm -rf build", "sudo ls", "python a.py"])
 async def test_with_what_always_stored_the_same_call_is_not_asked_again(desk, text):
     rules = (rule("shell", "*", ASKED),)
@@ -507,7 +518,7 @@ async def test_with_what_always_stored_the_same_call_is_not_asked_again(desk, te
 # -- refusals and order ------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.denial", "R3.audit.called")
+@pytest.mark.requirement("authorisation.denial", "audit.called")
 async def test_a_denial_says_which_rule_and_what_would_be_needed(desk):
     ruled = desk.with_tools(runner()).ruled(rule("shell", "rm *", DENIED, "project", rule_id="rul_1"))
     envelope = await ruled.call("probe.run", command="ls && rm -rf x")
@@ -534,7 +545,7 @@ async def test_a_refusal_of_the_operating_system_is_not_audited_as_a_denial(desk
     assert "tool.denied" not in desk.ports.names()
 
 
-@pytest.mark.requirement("R3.permit.order")
+@pytest.mark.requirement("authorisation.order")
 async def test_the_layers_run_in_their_order_and_each_stops_what_follows(desk):
     seen = []
 

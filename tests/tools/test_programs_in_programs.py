@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.tools.authorisation.decision import decide
+from app.tools.authorisation.guard import judge_command
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.subjects import subjects_of
 from app.tools.contract.rules import PermissionRule
 
-pytestmark = pytest.mark.requirement("R16.A11")
+pytestmark = pytest.mark.requirement("security.wrappers")
 NO_RM = PermissionRule("shell", "rm *", "deny", "project")
 RUNNING = (
     "/bin/[r]m -f x",
@@ -160,7 +161,7 @@ def test_a_rule_against_a_program_holds_inside_the_programs_that_run_programs(de
         "rsync -e 'rm x' a b:", "split --filter='rm x' f", "ip netns exec n rm x", "setpriv --reuid 0 rm x",
     ],
 )  # fmt: skip
-def test_what_can_be_told_is_denied_and_not_only_asked_about(desk, command):
+def test_what_can_be_recognised_is_denied_and_not_only_asked_about(desk, command):
     assert "deny" in actions(desk, command)
 
 
@@ -180,7 +181,7 @@ def test_everyday_commands_stay_one_part(command):
 
 
 @pytest.mark.parametrize("command", ["rg --pre ./evil x", "rg --pre=./evil x", "rg --hostname-bin ./evil x"])
-async def test_a_rule_for_rg_does_not_allow_what_rg_is_told_to_run(desk, command):
+async def test_a_rule_for_rg_does_not_allow_what_rg_is_to_run(desk, command):
     rules = (
         PermissionRule("shell", "*", "deny", "project"),
         PermissionRule("shell", "rg *", "allow", "project"),
@@ -189,3 +190,136 @@ async def test_a_rule_for_rg_does_not_allow_what_rg_is_told_to_run(desk, command
     desk.put("x.txt", "x")
     assert await desk.ruled(*rules, headless=True).code("shell.bash", command=command) == "permission_denied"
     assert not (desk.root / "ran").exists()
+
+
+UNKNOWN = (
+    "nsenter --target 1 --mount rm x",
+    "script -q /dev/null -- rm x",
+    "parallel ::: 'rm x'",
+    "echo 'rm x' | parallel",
+    "echo 'rm x' | xargs -I{} sh -c {}",
+    "xargs -I% sh -c 'echo %; rm %'",
+    "sem rm x",
+    "npx rm x",
+    "npx -c 'rm x'",
+    "npm exec -- rm x",
+    "uv run rm x",
+    "poetry run rm x",
+    "watchexec -- rm x",
+    "nodemon --exec 'rm x'",
+    "hyperfine -w 3 'rm x' 'ls'",
+    "docker run --rm alpine rm x",
+    "docker compose exec c rm x",
+    "kubectl exec p -- rm x",
+    "lxc-attach -n c -- rm x",
+    "fzf --preview 'rm {}'",
+    "fzf --bind 'enter:become(rm x)'",
+    "pandoc --filter=./rm f",
+    "ansible all -m shell -a 'rm x'",
+    "mpirun -n 4 rm x",
+    "qemu-x86_64 /bin/rm x",
+    "no-such-program --really rm x",
+    "./a-script-of-mine rm x",
+    "make CC='rm x'",
+    "rustup run stable rm x",
+    "i686 rm x",
+    "ld-2.36.so /bin/rm x",
+    "python -c 'import os; os.system(\"rm x\")'",
+    'python3 -c \'import subprocess as s; s.run(["rm","x"])\'',
+    "python3 - <<< 'import os; os.system(\"rm x\")'",
+    "python3 - <<'END'\nimport os\nos.system('rm x')\nEND\n",
+    "python3.11 -m timeit -s 'import os' 'os.system(\"rm x\")'",
+    "Rscript -e 'system(\"rm x\")'",
+    "echo 'syscmd(rm x)' | m4",
+    "GIT_PAGER='rm x' git -p log",
+    "GIT_SSH_COMMAND='rm x' git fetch",
+    "LESSOPEN='|rm x' less f",
+    "export PAGER='rm x'; man ls",
+    "env - rm x",
+    "env -S sh -c 'rm x'",
+    "runuser -u a -- rm x",
+    "sg g 'rm x'",
+    "trap -- 'rm x' EXIT",
+    "tcsh -c 'rm x'",
+    "yash -c 'rm x'",
+    "capsh --shell=/bin/rm -- x",
+    "strace -o '|rm x' ls",
+    ". /dev/stdin <<< 'rm x'",
+    "bash /dev/stdin <<< 'rm x'",
+    "source <(echo rm x)",
+    "mapfile -C 'rm x' -c 1 a < f",
+    "complete -C 'rm x' y",
+    "hash -p /bin/rm ls; ls x",
+    "enable -f ./x.so y",
+    "printf -v 'a[$(rm x)]' 1",
+    "test -v 'a[$(rm x)]'",
+    "read 'a[$(rm x)]'",
+    "let 'a[$(rm x)]'",
+    "unset 'a[$(rm x)]'",
+    "git archive --remote=ext::'rm x' HEAD",
+    "cargo --config 'build.rustc-wrapper=\"./rm\"' build",
+    "rustc -Clinker=./rm x.rs",
+    "openssl req -engine ./rm",
+    "ssh-keygen -D ./rm",
+    "foo " + "-a " * 200 + "rm x",
+    "foo " + "a " * 1_500 + "rm x",
+)
+
+
+@pytest.mark.parametrize("command", UNKNOWN, ids=lambda command: command[:40])
+def test_a_program_that_nobody_knows_is_asked_about_when_it_might_run_what_a_rule_denies(desk, command):
+    assert actions(desk, command) & {"deny", "ask"}
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("sh -c 'rm '$X", "deny"), ("xargs -I% sh -c 'rm %'", "deny"), ("runuser -u a -- rm x", "deny"),
+        ("env - rm x", "deny"), ("env -S 'rm -f' x", "deny"), ("trap -- 'rm x' EXIT", "deny"),
+    ],
+)  # fmt: skip
+def test_what_is_certain_within_what_is_not_is_denied(desk, command, action):
+    assert action in actions(desk, command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -m 'rm x is bad'", "git rm x", "grep -rn 'rm x' .", "echo 'rm x'", "npm rm lodash",
+        "docker rm c", "pytest -k removes", "npm run build", "cat > f <<'END'\nrm x\nEND\n", "rg 'rm x' src",
+        "python3 -c 'print(1)'", "./build.sh --fast", "printf '%s' \"$X\"", "read -r line", "test -n \"$X\"",
+        ". venv/bin/activate", "export CI=true", "curl -d 'rm x' localhost", "cargo test -- --nocapture",
+    ],
+)  # fmt: skip
+def test_a_rule_against_a_program_asks_nothing_about_others(desk, command):
+    assert actions(desk, command) == {"allow"}
+
+
+def test_who_allows_a_program_by_name_is_not_asked_about_its_words(desk):
+    allowed = PermissionRule("shell", "npx *", "allow", "session")
+    definition = desk.service.registry.get("shell.bash")
+    effects = definition.effects(definition.parameters.model_validate({"command": "npx rm x"}))
+    found = subjects_of(definition, ("shell.bash",), effects, desk.context)
+    [subject] = [one for one in found if one.kind == "command"]
+    assert decide((NO_RM,), subject).uncertain
+    assert decide((NO_RM, allowed), subject).action == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "watchexec -- rm -rf /", "docker run --rm alpine rm -rf /", "uv run kaged trust .",
+        "python3 -c 'import os; os.system(\"rm -rf ~\")'", "foo --then='dd if=x of=/dev/sda'",
+        "python3 -c \"import os; os.execvp('kaged', ['kaged', 'trust'])\"",
+    ],
+)  # fmt: skip
+def test_the_watchdog_asks_about_what_an_unknown_program_may_destroy_or_decide(tmp_path, command):
+    assert judge_command(command, tmp_path).action == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["npm run build", "pytest -k reboot", "echo rm -rf /", "git commit -m 'no rm -rf /'", "make rm"],
+)
+def test_the_watchdog_asks_nothing_about_everyday_words(tmp_path, command):
+    assert judge_command(command, tmp_path).action == "allow"

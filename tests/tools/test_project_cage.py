@@ -14,8 +14,8 @@ import pytest
 from app.bridges.processes.process import ChildProcesses
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem
 from app.tools.processes.call_processes import CallProcesses
+from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 from tests.tools import documents
-from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 
 
 @pytest.fixture(params=[FULL, LANDLOCK], ids=lambda tier: tier.name)
@@ -58,7 +58,7 @@ async def names_of(machine: CagedMachine, root: Path) -> list[bytes]:
     return sorted(await objects.names())
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 async def test_a_long_line_is_shown_around_its_match_from_a_cage(machine):
     for path in ("src/a.js", "other/a.js"):
         machine.desk.put(path, "x" * 5_000 + "needle" + "y" * 4_000 + "\n")
@@ -69,7 +69,7 @@ async def test_a_long_line_is_shown_around_its_match_from_a_cage(machine):
     assert inside["content"] == "[truncated] " + "x" * 500 + "needle" + "y" * 1_494 + " [truncated]"
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 @pytest.mark.parametrize("caged", [False, True])
 async def test_searches_and_readers_find_what_they_find_without_a_cage(desk, machine, caged):
     desk.put(".gitignore", "*.log\n")
@@ -93,7 +93,7 @@ async def test_searches_and_readers_find_what_they_find_without_a_cage(desk, mac
         assert (await inside.call(tool, params)).data == expected.data
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 async def test_a_reader_sees_the_project_and_writes_nowhere(machine):
     """What runs in place of the real program reads all it can."""
     root = machine.desk.root
@@ -118,7 +118,7 @@ async def test_a_reader_sees_the_project_and_writes_nowhere(machine):
     assert sorted(done.stdout.decode().split()) == ([] if landlock else ["data", "project"])
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 async def test_rules_above_the_project_hold_in_its_cage(machine):
     desk = machine.desk
     repository(desk.base)
@@ -132,7 +132,7 @@ async def test_rules_above_the_project_hold_in_its_cage(machine):
     assert [one["file"] for one in found["matches"]] == ["./a.tmp"]
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 @pytest.mark.parametrize("caged", [False, True])
 async def test_what_was_cut_from_an_answer_can_be_searched(machine, caged):
     desk = machine.desk.caged(("ro", "src")) if caged else machine.desk
@@ -148,7 +148,7 @@ async def test_what_was_cut_from_an_answer_can_be_searched(machine, caged):
     assert [one["file"] for one in found["matches"]] == [f"{folder}/a.py"]
 
 
-@pytest.mark.requirement("R8.where.search")
+@pytest.mark.requirement("cages.where.search")
 @pytest.mark.parametrize("machine", [FULL], ids=["full"], indirect=True)
 async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monkeypatch):
     """Whoever exchanges a file for a link just when it is read finds nothing else to lead to."""
@@ -182,14 +182,14 @@ async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monke
     assert [one["file"] for one in found["matches"]] == ["./one.txt", "./src/a.txt"]
 
 
-@pytest.mark.requirement("R8.where.git")
+@pytest.mark.requirement("cages.where.git")
 async def test_git_notes_a_project_from_its_cage(machine):
     root = repository(machine.desk.root)
     (root / "new.txt").write_text("new\n")
     assert await names_of(machine, root) == [b"new.txt", b"tracked.txt"]
 
 
-@pytest.mark.requirement("R8.where.git")
+@pytest.mark.requirement("cages.where.git")
 async def test_git_finds_a_repository_that_lies_elsewhere(machine):
     base = machine.desk.base
     main = repository(base / "main")
@@ -207,7 +207,7 @@ async def test_git_finds_a_repository_that_lies_elsewhere(machine):
     assert await names_of(machine, main / "below") == [b"a.txt"]
 
 
-@pytest.mark.requirement("R8.where.git")
+@pytest.mark.requirement("cages.where.git")
 async def test_what_says_that_it_is_a_repository_elsewhere_is_not_shown_as_one(machine):
     base, root = machine.desk.base, machine.desk.root
     (base / "private").mkdir()
@@ -217,7 +217,7 @@ async def test_what_says_that_it_is_a_repository_elsewhere_is_not_shown_as_one(m
         await names_of(machine, root)
 
 
-@pytest.mark.requirement("R8.where.git")
+@pytest.mark.requirement("cages.where.git")
 @pytest.mark.parametrize("caged", [False, True])
 async def test_a_repository_has_git_run_nothing(machine, children, caged):
     """Of what a repository may name, each leaves a mark when it is run; plain git runs some of them."""

@@ -56,7 +56,7 @@ async def assert_closed(desk, path: str) -> None:
 # -- paths -------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.read_cage")
+@pytest.mark.requirement("authorisation.read_cage")
 async def test_src_may_be_read_and_data_may_not(caged):
     assert "main" in (await caged.ok("file.read", path="./src/main.ts"))["content"]
     envelope = await caged.call("file.read", path="./data/secrets.json")
@@ -65,7 +65,7 @@ async def test_src_may_be_read_and_data_may_not(caged):
     assert envelope.detail == {"needed": "fs ro on data/secrets.json", "allow": [line], "rpc_code": -32001}
 
 
-@pytest.mark.requirement("R3.permit.write_cage")
+@pytest.mark.requirement("authorisation.write_cage")
 async def test_what_is_granted_for_reading_is_not_granted_for_writing(caged):
     await caged.ok("file.read", path="docs/a.md")
     for tool, more in (("file.write", {"content": ""}), ("edit.text", {"old_string": "d", "new_string": ""})):
@@ -75,7 +75,7 @@ async def test_what_is_granted_for_reading_is_not_granted_for_writing(caged):
     assert (caged.root / "docs/a.md").read_text() == "docs"
 
 
-@pytest.mark.requirement("R3.permit.uncaged")
+@pytest.mark.requirement("authorisation.uncaged")
 async def test_without_a_cage_every_path_of_the_project_is_open(caged):
     primary = caged.as_agent("primary")
     for path in ("src/main.ts", "docs/a.md", "data/secrets.json", "src/data/inner.json", "srcfoo/twin.txt"):
@@ -84,7 +84,7 @@ async def test_without_a_cage_every_path_of_the_project_is_open(caged):
     await primary.ok("file.create", path=".git/x", content="")
 
 
-@pytest.mark.requirement("R3.permit.paths")
+@pytest.mark.requirement("authorisation.paths")
 @pytest.mark.parametrize(
     "path",
     [
@@ -100,7 +100,7 @@ async def test_no_spelling_reaches_what_is_not_granted(caged, path):
     await assert_closed(caged, path)
 
 
-@pytest.mark.requirement("R3.permit.paths")
+@pytest.mark.requirement("authorisation.paths")
 @pytest.mark.parametrize(
     "target",
     [
@@ -125,7 +125,7 @@ async def test_no_link_reaches_what_is_not_granted(caged, target):
         await assert_closed(caged, path)
 
 
-@pytest.mark.requirement("R3.permit.paths")
+@pytest.mark.requirement("authorisation.paths")
 async def test_devices_pipes_and_sockets_are_no_files(caged):
     os.mkfifo(caged.root / "src/pipe")
     with socket.socket(socket.AF_UNIX) as server:
@@ -136,7 +136,7 @@ async def test_devices_pipes_and_sockets_are_no_files(caged):
             await assert_closed(caged, path)
 
 
-@pytest.mark.requirement("R3.permit.paths")
+@pytest.mark.requirement("authorisation.paths")
 async def test_a_write_does_not_go_through_a_hard_link(caged):
     outside = caged.base / "outside.txt"
     outside.write_text("theirs")
@@ -148,7 +148,7 @@ async def test_a_write_does_not_go_through_a_hard_link(caged):
     assert (caged.root / "src/hard.txt").read_text() == "mine too"
 
 
-@pytest.mark.requirement("R3.permit.paths", "R3.permit.protected")
+@pytest.mark.requirement("authorisation.paths", "authorisation.protected")
 @pytest.mark.parametrize("cage", [None, {"fs": [{"mode": "rw", "path": "."}]}])
 async def test_a_hard_link_to_a_file_of_the_daemon_is_the_daemons(desk, children, cage):
     config = desk.base / "kaged.toml"
@@ -174,7 +174,7 @@ async def test_a_hard_link_to_a_file_of_the_daemon_is_the_daemons(desk, children
     await desk.ok("file.read", path="again")
 
 
-@pytest.mark.requirement("R3.permit.paths", "R3.permit.protected")
+@pytest.mark.requirement("authorisation.paths", "authorisation.protected")
 async def test_a_hard_link_to_a_file_deep_in_the_daemons_folder_is_the_daemons(desk, children, monkeypatch):
     data = desk.base / "data"
     desk = replace(
@@ -204,7 +204,7 @@ async def test_a_hard_link_to_a_file_deep_in_the_daemons_folder_is_the_daemons(d
     assert set((await desk.ok("search.glob", pattern="*.txt"))["files"]) == shown
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 def test_the_daemons_folder_is_looked_through_again_only_after_a_change(tmp_path, monkeypatch):
     known = LinkedFiles(str(tmp_path / "data"))
     looked = []
@@ -230,7 +230,7 @@ def test_the_daemons_folder_is_looked_through_again_only_after_a_change(tmp_path
 # -- variables ---------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 @pytest.mark.parametrize("path", ["{workspace}/src", "{workspace}/./src/", "src"])
 async def test_the_workspace_is_the_projects_root(desk, path):
     desk.put("src/a", "x")
@@ -238,7 +238,7 @@ async def test_the_workspace_is_the_projects_root(desk, path):
     assert await desk.caged(("ro", path)).code("file.read", path=".") == "capability_denied"
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 @pytest.mark.parametrize(
     "path", ["{ad-hoc}", "{user-data}", "{user-data}/src", "{unknown}", "{}/src", "{src", "{workspace"]
 )
@@ -248,7 +248,7 @@ async def test_a_variable_that_stands_for_nothing_grants_nothing(desk, path):
         assert await desk.caged(("rw", path)).code("file.read", path=name) == "capability_denied"
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 async def test_a_denial_that_cannot_be_understood_denies_everything(desk):
     desk.put("src/a", "x")
     caged = desk.caged(("rw", "."), ("deny", "{unknown}/src"))
@@ -258,7 +258,7 @@ async def test_a_denial_that_cannot_be_understood_denies_everything(desk):
 # -- protected names ---------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 @pytest.mark.parametrize("name", sorted(READ_ONLY_NAMES))
 async def test_a_caged_caller_never_writes_what_runs_code_or_steers_the_daemon(desk, name):
     caged = desk.caged(("rw", "."))
@@ -277,7 +277,7 @@ async def test_a_caged_caller_never_writes_what_runs_code_or_steers_the_daemon(d
     await caged.ok("file.read", path=f"{name}/x")
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 @pytest.mark.parametrize(
     "name",
     [".GIT", ".gIt", "\uff0egit", ".g\u200cit", ".git.", ".git ", ".git. .", ".git::$INDEX_ALLOCATION",
@@ -294,7 +294,7 @@ def test_other_names_are_not_protected(name):
     assert not is_protected(name)
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 async def test_a_link_to_a_protected_name_is_protected(desk):
     desk.put(".git/hooks/x", "")
     (desk.root / "hooks").symlink_to(".git/hooks")
@@ -303,7 +303,7 @@ async def test_a_link_to_a_protected_name_is_protected(desk):
     assert not (desk.root / ".git/hooks/pre-commit").exists()
 
 
-@pytest.mark.requirement("R3.permit.protected")
+@pytest.mark.requirement("authorisation.protected")
 async def test_the_data_folder_is_hidden_also_when_it_lies_in_the_project(desk, children):
     desk.put("state/kaged.db", SECRET)
     registry = tool_registry(reads=desk.reads, children=children, data_dir=desk.root / "state")
@@ -339,7 +339,7 @@ def _swapping(first: Path, second: Path) -> Iterator[list[int]]:
     assert swaps[0] > ROUNDS
 
 
-@pytest.mark.requirement("R3.permit.race")
+@pytest.mark.requirement("authorisation.race")
 @pytest.mark.parametrize("kind", ["cage", "rules", "outside"])
 async def test_a_link_swapped_between_check_and_use_does_not_escape(desk, kind):
     """`src/door` is a folder at one moment and a link to what is closed at the next."""

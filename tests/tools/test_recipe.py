@@ -108,7 +108,7 @@ set-version v:
 """
 
 
-@pytest.mark.requirement("R3.recipe.detect", "R3.recipe.run")
+@pytest.mark.requirement("recipe.detect", "recipe.run")
 @pytest.mark.parametrize(
     ("files", "runner", "command"),
     [
@@ -146,7 +146,7 @@ async def test_each_runner_is_known_by_its_files_and_runs_the_task(bench, files,
     assert "test" in answer["available_tasks"]
 
 
-@pytest.mark.requirement("R3.recipe.detect")
+@pytest.mark.requirement("recipe.detect")
 async def test_a_lock_file_of_the_workspace_counts_for_its_members(bench):
     bench.put("pnpm-lock.yaml", "")
     bench.put("packages/app/package.json", PACKAGE)
@@ -157,7 +157,7 @@ async def test_a_lock_file_of_the_workspace_counts_for_its_members(bench):
     assert (await bench.ok("project.recipe", op="serve", cwd="./services/api/"))["runner"] == "poetry"
 
 
-@pytest.mark.requirement("R3.recipe.detect")
+@pytest.mark.requirement("recipe.detect")
 async def test_of_several_runners_a_declared_task_wins_and_a_name_can_pick_one(bench):
     bench.put("Cargo.toml", "[package]")
     bench.put("Makefile", "test:\n\techo\nmake-only:\n")
@@ -171,7 +171,7 @@ async def test_of_several_runners_a_declared_task_wins_and_a_name_can_pick_one(b
     assert (await bench.ok("project.recipe", op="make:test"))["command"] == "make test"
 
 
-@pytest.mark.requirement("R3.recipe.detect")
+@pytest.mark.requirement("recipe.detect")
 async def test_a_script_with_a_colon_in_its_name_is_that_script(bench):
     _node(bench, "test:unit", "make:test", "pretest:unit")
     bench.put("Makefile", "test:\n")
@@ -181,7 +181,7 @@ async def test_a_script_with_a_colon_in_its_name_is_that_script(bench):
     assert "pretest:unit" not in answer["available_tasks"]
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 async def test_a_makefile_is_listed_without_being_run(bench):
     marker = bench.root / "ran"
     bench.put("Makefile", MAKEFILE.replace("RAN", str(marker)))
@@ -190,12 +190,12 @@ async def test_a_makefile_is_listed_without_being_run(bench):
     assert not marker.exists()
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 def test_a_justfile_is_read_as_text():
     assert justfile.recipes(JUSTFILE) == ["b", "build", "set-version"]
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 @pytest.mark.timeout(20)
 def test_a_taskfile_is_read_as_events_that_cannot_explode():
     text = "tasks: &t\n  build: {}\n  own: {internal: true}\n  'docs:*': {}\n  'a:b': echo\n? [odd]\n: 5\n"
@@ -208,7 +208,7 @@ def test_a_taskfile_is_read_as_events_that_cannot_explode():
         assert taskfile.tasks(broken) == []
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 @pytest.mark.timeout(20)
 def test_hostile_makefiles_and_justfiles_are_read_in_bounded_time():
     for text in ("\\\n" * 250_000, "a " * 250_000, ":" * 500_000, "a" + " " * 500_000, "override " * 50_000):
@@ -217,7 +217,7 @@ def test_hostile_makefiles_and_justfiles_are_read_in_bounded_time():
     assert justfile.recipes("a '" + "\\" * 400_000) == []
 
 
-@pytest.mark.requirement("R3.recipe.tasks", "R3.recipe.unknown")
+@pytest.mark.requirement("recipe.tasks", "recipe.unknown")
 async def test_an_unknown_task_is_answered_with_the_closest_and_all_others(bench):
     _node(bench, "test", "build", "lint")
     envelope = await bench.call("project.recipe", op="tset --all")
@@ -229,7 +229,7 @@ async def test_an_unknown_task_is_answered_with_the_closest_and_all_others(bench
     assert "write npm:test" in hint.error_text
 
 
-@pytest.mark.requirement("R3.recipe.tasks", "R3.recipe.unknown")
+@pytest.mark.requirement("recipe.tasks", "recipe.unknown")
 async def test_a_directory_without_a_runner_says_what_was_looked_for(bench):
     bench.put("sub/README.md", "x")
     envelope = await bench.call("project.recipe", op="test", cwd="sub")
@@ -237,7 +237,7 @@ async def test_a_directory_without_a_runner_says_what_was_looked_for(bench):
     assert "package.json" in envelope.error_text
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 async def test_a_missing_runner_is_named_with_how_to_install_it(desk, children, tmp_path):
     (tmp_path / "bin").mkdir()
     bare = _on_path(desk, children, tmp_path / "bin")
@@ -248,7 +248,7 @@ async def test_a_missing_runner_is_named_with_how_to_install_it(desk, children, 
     assert envelope.detail["available_tasks"] == ["test", "install"]
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 @pytest.mark.parametrize(
     ("op", "code"),
     [
@@ -284,14 +284,14 @@ async def test_nothing_in_op_is_read_by_a_shell(bench, op, code):
         assert printed == "<make>" + "".join(f"<{word}>" for word in words)
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_variables_for_task_come_before_its_arguments(bench):
     bench.put("Taskfile.yml", "tasks:\n  build: x\n")
     answer = await bench.ok("project.recipe", op="build --fast MODE=release -v")
     assert answer["command"] == "task build MODE=release -- --fast -v"
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_a_task_that_fails_is_an_answer_with_its_exit_code(bench):
     bench.put("Makefile", "test:\n")
     (bench.base / "bin/make").write_text("#!/bin/sh\necho broken\nexit 3\n")
@@ -299,7 +299,7 @@ async def test_a_task_that_fails_is_an_answer_with_its_exit_code(bench):
     assert (answer["exit_code"], answer["stdout"].strip()) == (3, "broken")
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_a_recipe_is_audited_shown_and_run_as_the_shell_command_that_it_is(bench):
     bench.put("app/Makefile", "test:\n")
     await bench.ok("project.recipe", op="test", cwd="app")
@@ -309,7 +309,7 @@ async def test_a_recipe_is_audited_shown_and_run_as_the_shell_command_that_it_is
     assert "<make>" in "".join(bench.ports.shown)
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_the_rules_of_the_shell_hold_for_the_command_that_a_recipe_runs(bench):
     _node(bench, "test", "deploy")
     ruled = bench.ruled(
@@ -323,7 +323,7 @@ async def test_the_rules_of_the_shell_hold_for_the_command_that_a_recipe_runs(be
     assert bench.ports.names().count("shell.executed") == 1
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_a_cage_without_the_shell_or_without_writing_refuses_recipes(bench):
     _node(bench, "test")
     assert await bench.caged(("rw", ".")).code("project.recipe", op="test") == "capability_denied"
@@ -335,7 +335,7 @@ async def test_a_cage_without_the_shell_or_without_writing_refuses_recipes(bench
     assert await blind.code("project.recipe", op="test") == "no_runner"
 
 
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_recipes_run_though_the_shell_tool_itself_is_not_enabled(bench):
     _node(bench, "test")
     envelope = await bench.call("project.recipe", op="test", allowed={"project.recipe"})
@@ -343,7 +343,7 @@ async def test_recipes_run_though_the_shell_tool_itself_is_not_enabled(bench):
 
 
 @pytest.mark.parametrize("cwd", ["..", "../../", "/etc", "missing", "package.json", "~"])
-@pytest.mark.requirement("R3.recipe.run")
+@pytest.mark.requirement("recipe.run")
 async def test_a_working_directory_outside_or_missing_is_invalid(bench, cwd):
     _node(bench, "test")
     envelope = await bench.call("project.recipe", op="test", cwd=cwd)
@@ -351,7 +351,7 @@ async def test_a_working_directory_outside_or_missing_is_invalid(bench, cwd):
     assert not bench.ports.names().count("shell.executed")
 
 
-@pytest.mark.requirement("R3.recipe.tasks")
+@pytest.mark.requirement("recipe.tasks")
 async def test_broken_and_oversized_files_are_noted_and_hide_nothing_else(bench):
     bench.put("package.json", "{ not json")
     bench.put("pyproject.toml", "[[[")

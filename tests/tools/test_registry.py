@@ -9,7 +9,7 @@ from app.tools.contract.schema import result_schema
 from app.tools.dispatch.registry import ToolRegistry
 from tests.tools.test_dispatch import make
 
-pytestmark = pytest.mark.requirement("R2.6.5")
+pytestmark = pytest.mark.requirement("tools.dispatch")
 KEYWORDS = {
     "additionalProperties", "anyOf", "const", "default", "description", "enum", "items", "maxItems",
     "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",

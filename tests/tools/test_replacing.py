@@ -14,7 +14,7 @@ import pytest
 
 from app.workspace import new_file
 
-pytestmark = pytest.mark.requirement("R3.file.edit.stale")
+pytestmark = pytest.mark.requirement("file.edit.stale")
 
 
 def outsider(file, content: str) -> None:

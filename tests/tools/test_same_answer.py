@@ -32,7 +32,7 @@ async def _answers(desk, call: str, more: dict[str, Any]) -> list[str]:
     return said
 
 
-@pytest.mark.requirement("R8.paths.same_answer")
+@pytest.mark.requirement("cages.paths.same_answer")
 @pytest.mark.parametrize(("call", "more"), CALLS, ids=[name for name, _ in CALLS])
 async def test_what_is_hidden_answers_as_what_is_absent(desk, call, more):
     desk.put("src/a.py", "canary = 1\n")
@@ -46,7 +46,7 @@ async def test_what_is_hidden_answers_as_what_is_absent(desk, call, more):
     assert all(": error capability_denied " in one for one in absent), absent
 
 
-@pytest.mark.requirement("R8.paths.same_answer")
+@pytest.mark.requirement("cages.paths.same_answer")
 async def test_rules_about_links_do_not_tell_where_hidden_ones_lead(desk):
     """A rule is about what a path really is; where that is hidden, the cage speaks first."""
     rule = PermissionRule("fs.read", "/etc/**", "deny", "project")

@@ -10,7 +10,7 @@ import pytest
 from app.tools.authorisation.guard import built_in
 from app.tools.contract.output import write_sidecar
 
-pytestmark = pytest.mark.requirement("R16.A5")
+pytestmark = pytest.mark.requirement("security.scratch")
 CHILD, GRANDCHILD, SIBLING = (
     f"primary.subagents.{name}" for name in ("worker", "worker.subagents.hand", "workers")
 )

@@ -35,19 +35,19 @@ async def gone(pids: list[int]) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.requirement("R3.shell.happy")
+@pytest.mark.requirement("shell.happy")
 async def test_echo_hello(desk: Desk) -> None:
     result = await desk.ok("shell.bash", command="echo hello; echo wrong >&2")
     assert result == {"stdout": "hello\nwrong\n", "stderr": "", "exit_code": 0, "timed_out": False}
 
 
-@pytest.mark.requirement("R3.shell.exit")
+@pytest.mark.requirement("shell.exit")
 async def test_an_exit_code_is_data(desk: Desk) -> None:
     assert (await desk.ok("shell.bash", command="exit 42"))["exit_code"] == 42
     assert (await desk.ok("shell.bash", command="no-such-command"))["exit_code"] == 127
 
 
-@pytest.mark.requirement("R3.shell.cwd")
+@pytest.mark.requirement("shell.cwd")
 async def test_the_working_folder_is_below_the_project(desk: Desk) -> None:
     folder = desk.root / "packages" / "daemon"
     folder.mkdir(parents=True)
@@ -56,7 +56,7 @@ async def test_the_working_folder_is_below_the_project(desk: Desk) -> None:
     assert (await desk.ok("shell.bash", command="pwd"))["stdout"] == f"{desk.root}\n"
 
 
-@pytest.mark.requirement("R3.shell.cwd_escape")
+@pytest.mark.requirement("shell.cwd_escape")
 async def test_a_working_folder_outside_the_project_is_refused(desk: Desk) -> None:
     (desk.root / "out").symlink_to(desk.base)
     desk.put("file.txt", "no folder")
@@ -73,20 +73,20 @@ async def test_a_working_folder_outside_the_project_is_refused(desk: Desk) -> No
     assert not list(desk.base.rglob("ran"))
 
 
-@pytest.mark.requirement("R3.shell.timeout")
+@pytest.mark.requirement("shell.timeout")
 async def test_what_takes_too_long_is_stopped(desk: Desk) -> None:
     result = await desk.ok("shell.bash", command="echo begun; sleep 60", timeout=2000)
     assert result == {"stdout": "begun\n", "stderr": "", "exit_code": 137, "timed_out": True}
 
 
-@pytest.mark.requirement("R3.shell.clamp_low")
+@pytest.mark.requirement("shell.clamp_low")
 async def test_a_short_timeout_is_lengthened(desk: Desk) -> None:
     result = await desk.ok("shell.bash", command="sleep 0.7; echo slept", timeout=500)
     assert (result["stdout"], result["timed_out"]) == ("slept\n", False)
     assert (await desk.ok("shell.bash", command="sleep 60", timeout=-5))["timed_out"]
 
 
-@pytest.mark.requirement("R3.shell.clamp_high")
+@pytest.mark.requirement("shell.clamp_high")
 async def test_a_long_timeout_is_shortened(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of asyncio's timeouts is put forward by ten minutes while the command sleeps."""
     call = asyncio.create_task(desk.call("shell.bash", command="echo $$ > pid; sleep 6000", timeout=999_999))
@@ -101,7 +101,7 @@ async def test_a_long_timeout_is_shortened(desk: Desk, monkeypatch: pytest.Monke
     assert envelope.data["timed_out"]
 
 
-@pytest.mark.requirement("R3.shell.empty")
+@pytest.mark.requirement("shell.empty")
 async def test_an_empty_command_is_refused(desk: Desk) -> None:
     for command in ("", "  \n"):
         envelope = await desk.call("shell.bash", command=command)
@@ -123,7 +123,7 @@ async def test_a_command_of_64_kilobytes_runs(desk: Desk) -> None:
     assert (await desk.ok("shell.bash", command=command))["stdout"] == "done\n"
 
 
-@pytest.mark.requirement("R3.shell.env")
+@pytest.mark.requirement("shell.env")
 async def test_variables_are_merged_over_those_of_the_daemon(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +134,7 @@ async def test_variables_are_merged_over_those_of_the_daemon(
     assert result["exit_code"] == 0
 
 
-@pytest.mark.requirement("R3.shell.env_invalid")
+@pytest.mark.requirement("shell.env_invalid")
 @pytest.mark.parametrize(
     "env",
     [
@@ -150,7 +150,7 @@ async def test_variables_that_cannot_be_are_refused(desk: Desk, env: dict[str, A
     assert await desk.code("shell.bash", command="true", env=env) == "invalid_params"
 
 
-@pytest.mark.requirement("R3.shell.truncation")
+@pytest.mark.requirement("shell.truncation")
 async def test_over_a_megabyte_is_cut_and_kept_whole_in_a_file(desk: Desk) -> None:
     envelope = await desk.call("shell.bash", command="seq 1 200000; printf '\\033[31mend'")
     text = envelope.data["stdout"]
@@ -177,7 +177,7 @@ async def test_output_that_is_no_text_is_cut_to_its_bounds_and_whole_in_the_file
     assert Path(envelope.metadata.output_path).read_bytes() == b"\xff" * written + b"\n"
 
 
-@pytest.mark.requirement("R3.shell.spawn")
+@pytest.mark.requirement("shell.spawn")
 async def test_a_command_that_cannot_be_started_says_why(desk: Desk) -> None:
     env = {f"V{number}": "x" * 120_000 for number in range(60)}
     envelope = await desk.call("shell.bash", command="echo ran", env=env)
@@ -187,7 +187,7 @@ async def test_a_command_that_cannot_be_started_says_why(desk: Desk) -> None:
     assert (await desk.ok("shell.bash", command="echo fine"))["stdout"] == "fine\n"
 
 
-@pytest.mark.requirement("R3.shell.stream")
+@pytest.mark.requirement("shell.stream")
 async def test_output_is_shown_while_it_comes_and_the_model_gets_plain_text(desk: Desk) -> None:
     go = desk.root / "go"
     command = (
@@ -217,7 +217,7 @@ async def test_bytes_that_are_no_text_are_replaced(desk: Desk) -> None:
     assert result["stdout"] == "a\ufffdb\n"
 
 
-@pytest.mark.requirement("R3.shell.terminal")
+@pytest.mark.requirement("shell.terminal")
 async def test_the_terminal_is_a_sane_one(desk: Desk) -> None:
     command = (
         "stty size < /dev/tty; echo $TERM; tty < /dev/tty; test -t 1 && test -t 2 && ! test -t 0; echo $?"
@@ -236,7 +236,7 @@ async def test_pagers_and_prompts_do_not_wait_for_anybody(desk: Desk) -> None:
     assert not result["timed_out"]
 
 
-@pytest.mark.requirement("R3.shell.group")
+@pytest.mark.requirement("shell.group")
 @pytest.mark.parametrize("end", ["timeout", "cancellation"])
 async def test_everything_that_a_command_started_ends_with_it(desk: Desk, end: str) -> None:
     command = """
@@ -262,7 +262,7 @@ async def test_everything_that_a_command_started_ends_with_it(desk: Desk, end: s
     assert desk.ports.of("shell.executed")["command"] == command[:200]
 
 
-@pytest.mark.requirement("R3.audit.shell")
+@pytest.mark.requirement("audit.shell")
 async def test_every_command_is_in_the_audit_trail(desk: Desk) -> None:
     (desk.root / "sub").mkdir()
     command = "exit 3 # " + "x" * 300
@@ -293,7 +293,7 @@ async def test_a_caged_agent_needs_the_capability_and_a_folder_it_may_write(desk
     assert not list(desk.base.rglob("ran"))
 
 
-@pytest.mark.requirement("R3.shell.background")
+@pytest.mark.requirement("shell.background")
 @pytest.mark.parametrize(
     "start",
     ["{} &", "nohup {} | cat &", "({} &)", "setsid {} &", "setsid setsid {} & exit"],

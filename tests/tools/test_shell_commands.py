@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.tools.authorisation.shell_reader import MAX_PARTS, read_script
 
-pytestmark = pytest.mark.requirement("R3.permit.compound")
+pytestmark = pytest.mark.requirement("authorisation.compound")
 
 
 def texts(command: str) -> list[str]:

@@ -7,16 +7,32 @@ import pytest
 from app.tools.dispatch.wrappers import contained
 
 
-@pytest.mark.requirement("R16.C4")
-@pytest.mark.parametrize("name", ["kaged.issue.create", "kaged.todo.add", "debug.launch"])
-async def test_the_name_of_an_action_leads_to_its_tool(desk, name):
+@pytest.mark.requirement("usability.tools")
+@pytest.mark.parametrize(
+    ("name", "owner", "action"),
+    [
+        ("kaged.issue.create", "kaged.issue", "create"),
+        ("kaged.todo.add", "kaged.todo", "add"),
+        ("debug.launch", "debug", "launch"),
+        ("kaged_issue_create", "kaged.issue", "create"),
+        ("kaged_issue.create", "kaged.issue", "create"),
+        ("debug_step_over", "debug", "step_over"),
+    ],
+)
+async def test_the_name_of_an_action_leads_to_its_tool(desk, name, owner, action):
     answer = await desk.call(name)
-    owner, _, action = name.rpartition(".")
     assert answer.code == "tool_not_found"
     assert f"call {owner} with action {action!r}" in answer.error_text
+    assert answer.detail["closest"] == [owner]
 
 
-@pytest.mark.requirement("R16.C4")
+@pytest.mark.requirement("usability.tools")
+async def test_a_misspelled_action_leads_to_a_tool_that_can_be_called(desk):
+    answer = await desk.call("kaged_isue_create")
+    assert "the closest are kaged.issue with action 'create'" in answer.error_text
+
+
+@pytest.mark.requirement("usability.tools")
 @pytest.mark.parametrize(
     ("before", "given", "after"),
     [
@@ -35,7 +51,7 @@ async def test_a_written_file_keeps_its_line_ends(desk, before, given, after):
     assert file.read_bytes() == after
 
 
-@pytest.mark.requirement("R16.C4")
+@pytest.mark.requirement("usability.tools")
 async def test_the_bound_of_a_text_counts_characters(desk):
     params = {"action": "note", "content": "a task", "text": "x" * 5_000}
     answer = await desk.call("kaged.todo", params)
@@ -43,7 +59,7 @@ async def test_the_bound_of_a_text_counts_characters(desk):
     assert "characters" in answer.error_text and "items" not in answer.error_text
 
 
-@pytest.mark.requirement("R16.A22")
+@pytest.mark.requirement("security.memory_error")
 async def test_a_lack_of_memory_is_an_answer_of_its_own():
     async def lacking():
         raise MemoryError

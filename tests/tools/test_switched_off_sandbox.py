@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.bridges.sandbox.tier_search import SWITCHED_OFF
-from tests.tools.caged_machine import caged_machine
+from tests.driver.caged_machine import caged_machine
 
-pytestmark = pytest.mark.requirement("R8.kernel.off")
+pytestmark = pytest.mark.requirement("cages.kernel.off")
 
 
 async def test_paths_and_capabilities_hold_without_the_sandbox(desk):

@@ -14,7 +14,7 @@ import pytest
 
 from tests.tools.code.conftest import code_desk
 
-pytestmark = pytest.mark.requirement("R16.A19")
+pytestmark = pytest.mark.requirement("security.refused_rename")
 ORDINARY_USER = 65534
 
 

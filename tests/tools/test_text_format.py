@@ -10,7 +10,7 @@ from app.tools.project_files.text_format import text_of
 UTF_16 = b"\xff\xfe"
 
 
-@pytest.mark.requirement("R4.positions.encodings")
+@pytest.mark.requirement("language_servers.positions.encodings")
 @pytest.mark.parametrize(
     ("content", "text"),
     [

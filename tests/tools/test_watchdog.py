@@ -14,7 +14,7 @@ from app.tools.contract.rules import PermissionRule
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.service import ToolService
 
-pytestmark = pytest.mark.requirement("R3.permit.watchdog")
+pytestmark = pytest.mark.requirement("authorisation.watchdog")
 
 ROOT = Path("/home/me/app")
 
@@ -205,7 +205,7 @@ def test_destructive_and_exfiltrating_commands_are_refused(command):
     assert len(verdict.reason) > 20
 
 
-@pytest.mark.requirement("R16.A1")
+@pytest.mark.requirement("security.trust")
 @pytest.mark.parametrize(
     "command",
     [
@@ -263,7 +263,7 @@ def guarded(desk):
     )
 
 
-async def test_the_model_is_told_why_and_the_operator_is_not_bothered(guarded):
+async def test_the_model_learns_why_and_the_operator_is_not_bothered(guarded):
     guarded.ports.answer = "once"
     envelope = await guarded.call("probe.run", command="ls && rm -rf /")
     assert envelope.code == "watchdog_denied"
@@ -378,7 +378,7 @@ async def test_no_allowing_rule_lets_a_call_past_the_watchdog(guarded):
         ("venv/.npmrc", 0), ("env/lib/AGENTS.md", 0), ("pkg/made/AGENTS.md", 0),
     ],
 )  # fmt: skip
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 async def test_files_that_git_runs_or_that_bound_the_agent_are_asked_about(guarded, path, asked):
     guarded.put(".git/hooks/x", "")
     (guarded.root / "link").symlink_to(".git/hooks")
@@ -389,7 +389,7 @@ async def test_files_that_git_runs_or_that_bound_the_agent_are_asked_about(guard
     assert envelope.code == ("watchdog_denied" if asked else None)
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 async def test_a_caged_agent_is_asked_about_soft_names_that_its_cage_does_not_name(guarded):
     caged = guarded.caged(("rw", "."), ("rw", "sub/AGENTS.md"), ("rw", ".github/workflows"))
     for path in ("sub/AGENTS.md", ".github/workflows/ci.yml"):

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from app.tools.authorisation.danger_daemon import MAX_PLACES, MAX_VALUE, filled_in
 from app.tools.authorisation.guard import built_in
-from app.tools.authorisation.known_variables import MAX_PLACES, MAX_VALUE, filled_in
 from app.tools.dispatch.service import ToolService
 
-pytestmark = pytest.mark.requirement("R3.permit.watchdog")
+pytestmark = pytest.mark.requirement("authorisation.watchdog")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from app.tools.authorisation.danger_destructive import judge_part
 from app.tools.authorisation.shell_reader import read_script
 
-pytestmark = pytest.mark.requirement("R8.daemon.identity")
+pytestmark = pytest.mark.requirement("daemon.identity")
 
 
 def verdicts(command: str) -> list[str]:

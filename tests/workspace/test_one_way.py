@@ -23,7 +23,9 @@ OTHERWISE = {
     "bridges/processes/guardian.py": PROCESSES,
     "bridges/processes/guardian_process.py": PROCESSES,
     "bridges/installed/installation_places.py": INSTALLED,
+    "bridges/dap/rust_formatters.py": INSTALLED,
     "bridges/lsp/installations.py": INSTALLED,
+    "bridges/lsp/units.py": "manifests that a watch of the tree has named; of their text nothing is told",
     "bridges/network/resolving.py": "the hosts file of the machine",
     "bridges/processes/pipes.py": OWN,
     "bridges/plugins/package.py": "manifests of packages that the operator has installed",
@@ -35,7 +37,7 @@ OTHERWISE = {
     "harness/conversation/gated_lines.py": "lines that are withheld; they are compared and not told",
     "harness/dsl/starter.py": OWN,
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
-    "harness/providers/transcript.py": "transcripts that the operator has chosen",
+    "harness/providers/drivers/replay/transcript.py": "transcripts that the operator has chosen",
     "harness/uploads/content.py": OWN,
     "harness/uploads/placement.py": OWN,
     "tools/ast_grep/snapshot.py": OWN,
@@ -68,7 +70,7 @@ def _opens(node: ast.Call) -> bool:
     return by_path or called.attr in READERS
 
 
-@pytest.mark.requirement("R8.paths.one")
+@pytest.mark.requirement("cages.paths.one")
 def test_nobody_else_opens_files_of_a_project():
     found = {
         str(file.relative_to(APP))

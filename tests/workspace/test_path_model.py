@@ -209,7 +209,7 @@ def opener(request, monkeypatch):
         pytest.skip("this kernel has no openat2")
 
 
-@pytest.mark.requirement("R8.paths.fuzz", "R8.paths.one")
+@pytest.mark.requirement("cages.paths.fuzz", "cages.paths.one")
 @settings(
     max_examples=400,
     deadline=None,

@@ -13,9 +13,10 @@ import pytest
 from app.errors import ToolError
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.workspace import Policy, Workspace, descriptors
-from tests.workspace.swapping import CANARY, Arena, swapping
+from tests.driver.rounds import rounds
+from tests.driver.swapping import CANARY, Arena, swapping
 
-ROUNDS = 20_000
+ROUNDS = rounds(6_000, 20_000)
 Use = Callable[[Workspace, Arena, int], None]
 
 
@@ -90,13 +91,13 @@ def _check(arena: Arena, ends: dict[str, Counter[str]], *, refused: str = "inval
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_no_use_of_a_swapped_folder_escapes(arena):
     _check(arena, _race(arena, ROUNDS))
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_no_use_escapes_where_the_kernel_cannot_help(arena, monkeypatch):
     monkeypatch.setattr(descriptors, "_syscall", lambda: None)
     _check(arena, _race(arena, ROUNDS // 5))
@@ -104,7 +105,7 @@ def test_no_use_escapes_where_the_kernel_cannot_help(arena, monkeypatch):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kernel_helps", [True, False])
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_no_use_of_what_is_granted_reaches_what_is_not(tmp_path, kernel_helps, monkeypatch):
     if not kernel_helps:
         monkeypatch.setattr(descriptors, "_syscall", lambda: None)
@@ -127,7 +128,7 @@ def _resolve_then_open(root: Path, path: str) -> bytes:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_the_race_is_lost_by_resolving_first_and_opening_then(arena):
     """Shows that the race can be lost, and so that not losing it means something."""
     arena.put("secret")

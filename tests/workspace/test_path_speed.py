@@ -9,7 +9,7 @@ from app.workspace import Workspace
 from bench.path_open import CAGE, GOAL_US, PATH, medians
 
 
-@pytest.mark.requirement("R8.paths.speed")
+@pytest.mark.requirement("cages.paths.speed")
 def test_opening_under_a_cage_costs_little_above_a_plain_open(tmp_path):
     root = tmp_path / "project"
     file = root / PATH

@@ -83,7 +83,7 @@ def _answers(base: Path, make: World) -> list[str]:
     return answers
 
 
-@pytest.mark.requirement("R8.paths.same_answer")
+@pytest.mark.requirement("cages.paths.same_answer")
 @pytest.mark.parametrize("world", [name for name in WORLDS if name != "absent"])
 def test_what_is_outside_the_mounts_answers_as_if_it_were_absent(tmp_path, world):
     there = _answers(tmp_path / "there", WORLDS[world])
@@ -92,8 +92,8 @@ def test_what_is_outside_the_mounts_answers_as_if_it_were_absent(tmp_path, world
     assert all("capability_denied" in answer for answer in absent)
 
 
-@pytest.mark.requirement("R8.paths.same_answer")
-def test_inside_the_mounts_the_caller_is_told_what_is_wrong(tmp_path):
+@pytest.mark.requirement("cages.paths.same_answer")
+def test_inside_the_mounts_the_caller_learns_what_is_wrong(tmp_path):
     root = tmp_path / "project"
     (root / "src").mkdir(parents=True)
     (root / "src/loop").symlink_to("loop")

@@ -20,9 +20,9 @@ from app.harness.dsl.paths import PathProblem, read_project_file
 from app.harness.sessions.restoring import FileChange, FilePlan, _apply
 from app.workspace import Workspace, read_beginning
 from app.workspace.ignore_rules import RULES_FILE, read_rules
-from tests.workspace.swapping import CANARY, Arena, swapping
+from tests.driver.swapping import CANARY, Arena, swapping
 
-pytestmark = pytest.mark.requirement("R8.paths.one")
+pytestmark = pytest.mark.requirement("cages.paths.one")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ READERS: dict[str, Callable[[Path], bytes]] = {"a prompt": _prompt, "a note": _s
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_a_swapped_folder_does_not_lead_them_outside(arena, reader):
     read = READERS[reader]
     seen: set[bytes] = set()

@@ -17,9 +17,9 @@ import pytest
 from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 from tests.bridges.conftest import descriptors, until
-from tests.harness.loop_watch import watched_loop
+from tests.driver.loop_watch import watched_loop
 
-pytestmark = pytest.mark.requirement("R4.watch.exact")
+pytestmark = pytest.mark.requirement("language_servers.watch.exact")
 
 EXCHANGE = 2
 HERE = -100
@@ -87,14 +87,14 @@ async def test_a_write_is_known_right_after_it(watches, tmp_path):
     assert heard.now() == []
 
 
-async def test_it_is_told_without_being_asked_too(watches, tmp_path):
+async def test_it_is_reported_without_being_asked_too(watches, tmp_path):
     heard = await listen(watches, tmp_path)
     for name in ("one", "two"):
         (tmp_path / name).touch()
         await until(lambda name=name: ("created", name) in [(one.kind, one.path) for one in heard.changes])
 
 
-async def test_what_is_in_a_folder_before_it_is_watched_is_told(watches, tmp_path):
+async def test_what_is_in_a_folder_before_it_is_watched_is_reported(watches, tmp_path):
     heard = await listen(watches, tmp_path)
     (tmp_path / "n/m").mkdir(parents=True)
     (tmp_path / "n/m/f").touch()
@@ -178,7 +178,7 @@ async def test_a_root_that_is_not_there_any_more(watches, tmp_path, how):
         assert heard.now() == [("created", "f")]
 
 
-async def test_more_than_the_kernel_keeps_is_told_as_such_and_repaired(watches, tmp_path):
+async def test_more_than_the_kernel_keeps_is_reported_as_such_and_repaired(watches, tmp_path):
     heard = await listen(watches, tmp_path)
     limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     for number in range(min(limit, 100_000) // 2 + 100):
@@ -373,7 +373,7 @@ def _change_something(chance: random.Random, root: Path, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_told_change_by_change_one_always_knows_the_tree(watches, tmp_path, seed):
+async def test_notified_change_by_change_one_always_knows_the_tree(watches, tmp_path, seed):
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()

@@ -1,7 +1,7 @@
-"""How a program is installed, by package manager, in the words of this system.
+"""The command that installs a program on this system, by package manager.
 
-Owns: the commands of package managers, and which of them this machine has. Never: any particular
-program, or installing one.
+Owns: the commands of package managers, and which of them this machine has. Never: a particular program, or
+installing one.
 """
 
 from __future__ import annotations

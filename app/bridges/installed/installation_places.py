@@ -1,9 +1,9 @@
-"""Which folders an installed program needs to be seen to run: its own, and those of what runs it.
+"""The folders that a process must see to run an installed program.
 
-Owns: following links, scripts and virtual environments to these folders, and which folders are too wide to
-be shown for the sake of a program. Never: showing them. Blocks: reads small files; call it in a thread.
+Owns: following links, scripts and virtual environments to these folders; folders too wide to show. Never:
+showing them. Blocks.
 
-What lies in a project leads out of it to an installed Python only: else whoever may write there would choose
+Links out of a project are followed to an installed Python only: else the project would choose
 what a cage shows.
 """
 
@@ -40,10 +40,9 @@ _NAMED_HOME = re.compile(r"^home\s*+=\s*+(/.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a place is judged by. `home` is the daemon's user's; a folder that has it or one of `apart` in
-    it is never shown as a whole, nor is anything in one of `apart`. `environment` has the PATH that scripts
-    find their interpreter by. Without `trusted`, who names the command may not choose what is shown: beyond
-    what is on PATH, a Python that is installed is all that it leads to."""
+    """The bounds for places. `home` is the home of the daemon's user. A folder that contains it, or contains
+    or lies in one of `apart`, is never shown whole. `environment` has the PATH on which scripts find their
+    interpreter. Without `trusted` the command leads only to programs on PATH and to an installed Python."""
 
     home: Path
     apart: tuple[Path, ...] = ()

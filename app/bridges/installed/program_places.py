@@ -1,7 +1,7 @@
-"""Where a program that is named in the project file, the local configuration or a table is looked for.
+"""Where a program named in the project file, the local configuration or a table is looked for.
 
-Owns: that nothing is taken from the project's folder or from a relative place, unless the project file
-names it. Never: which program is wanted, or starting one.
+Owns: that the project's folder and relative places count only where the project file names them. Never:
+starting a program.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Source = Literal["project", "local", "built-in"]
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why a program that was found is not what its name promises."""
+    """The reason why a program that was found is unusable."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What else an installation is judged by. `root` is the project's folder, resolved; None outside of
-    any project. `chosen`: somebody declared this command, so what it finds in the project is wanted."""
+    """The context of a look-up. `root` is the project's real folder; None outside of projects. `chosen`: the
+    project declares this command, so a program in the project is accepted."""
 
     environment: Mapping[str, str]
     root: Path | None
@@ -51,7 +51,7 @@ class ProgramPlaces:
         yield from all_on_path(name, self.environment, outside=self.root)
 
     def packaged(self, name: str) -> Iterator[Path]:
-        """Yield what came with this installation."""
+        """Yield the program that this installation brings."""
         found = packaged(name)
         if found is not None:
             yield found

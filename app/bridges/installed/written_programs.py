@@ -1,9 +1,8 @@
-"""Programs that a caged agent may write: they run only in a cage that reads no more than that agent.
+"""Programs that a caged agent may write run only in a cage that reads no more than that agent.
 
-Owns: which files and folders of a project a command runs, and the refusal. Never: starting anything.
-Blocks: follows links and reads the first lines of scripts; call it in a thread.
+Owns: which files and folders of a project a command runs, and the refusal. Never: starting a program. Blocks.
 
-Whoever may write a program decides what it does with the rights of whoever starts it.
+The writer of a program decides what it does with the rights of its caller.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class CagedAgent:
     path: str
     grants: FileGrants
 
-    def writes(self, place: Place) -> bool:
+    def writes(self, place: Location) -> bool:
         """Tell whether the agent may write there."""
         if any(is_protected(part) for part in place.parts):
             return False
@@ -81,7 +80,7 @@ class CagedAgent:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A file or folder below the project's root; with `whole` everything in it counts."""
 
     parts: Parts
@@ -91,7 +90,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Started:
     """What is to be started: the command, in the folder `cwd` of the project at `root`. `settings` are what
-    the program is told of other programs."""
+    options of the program name other programs."""
 
     command: Sequence[str]
     root: Path
@@ -100,7 +99,7 @@ class Started:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def written_by(started: Started, agents: Sequence[CagedAgent]) -> list[tuple[CagedAgent, Place]]:
+def written_by(started: Started, agents: Sequence[CagedAgent]) -> list[tuple[CagedAgent, Location]]:
     """Return the agents that may write something of the project which the command runs, with one place of
     each."""
     if not agents:
@@ -111,10 +110,8 @@ def written_by(started: Started, agents: Sequence[CagedAgent]) -> list[tuple[Cag
 
 
 def check_written(started: Started, agents: Sequence[CagedAgent], reads: Readable | None) -> bool:
-    """Tell whether a caged agent may write what the command runs, for a cage that `reads` so much of the
-    project; None: without a cage.
-
-    Raises ToolError `program_writable_in_cage` where the command would read more than that agent."""
+    """Raise ToolError `program_writable_in_cage` when the command runs a file that a caged agent may write,
+    and would read more than that agent. `reads` is how much of the project its cage shows; None: no cage."""
     writers = written_by(started, agents)
     for agent, place in writers:
         if reads is None or not Readable.of(agent.grants).covers(reads):
@@ -129,7 +126,7 @@ def own_files(started: Started) -> list[Parts]:
     return [parts for parts in dict.fromkeys(found) if os.path.isfile(started.root.joinpath(*parts))]
 
 
-def _refused(program: str, agent: CagedAgent, place: Place, *, caged: bool) -> ToolError:
+def _refused(program: str, agent: CagedAgent, place: Location, *, caged: bool) -> ToolError:
     path = "/".join(place.parts) or "."
     here = "would read more than that agent" if caged else "would have no cage here"
     return ToolError(
@@ -147,14 +144,14 @@ class _Search:
         roots = (os.path.abspath(started.root), os.path.realpath(started.root))
         self._roots = tuple(Path(one) for one in dict.fromkeys(roots))
 
-    def places(self) -> Iterator[Place]:
-        """Yield everything of the project that the command runs, as far as its words tell."""
+    def places(self) -> Iterator[Location]:
+        """Yield the places of the project that the command runs, by its words."""
         program, *arguments = self._started.command
         yield from self._program(self._absolute(program), 0)
         name = Path(program).name
         words = [name, *_words(arguments)]
         if not _PROJECT_RUNNERS.isdisjoint(Path(word).name for word in words):
-            yield from (Place((), False), *(Place(parts, True) for parts in _FROM_FOLDER))
+            yield from (Location((), False), *(Location(parts, True) for parts in _FROM_FOLDER))
         if "-m" in arguments and any(_PYTHON.fullmatch(Path(word).name) for word in words):
             yield from self._folder(self._started.cwd)
         texts = [*arguments, *self._started.env.values(), *_texts(self._started.settings)]
@@ -172,29 +169,29 @@ class _Search:
     def _absolute(self, word: str) -> Path:
         return Path(os.path.normpath(Path(self._started.cwd, word)))
 
-    def _program(self, path: Path, depth: int) -> Iterator[Place]:
+    def _program(self, path: Path, depth: int) -> Iterator[Location]:
         """Yield a program's places, by each of the links that lead to it, and those of what interprets it."""
         for one in _names(path):
             yield from self._place(one)
         if depth < MAX_LINKS and (interpreter := _interpreter(path)) is not None:
             yield from self._program(interpreter, depth + 1)
 
-    def _place(self, path: Path) -> Iterator[Place]:
+    def _place(self, path: Path) -> Iterator[Location]:
         parts = self._below(path)
         if parts is None:
             return
-        yield Place(parts)
+        yield Location(parts)
         if "node_modules" in parts:
-            yield Place(parts[: parts.index("node_modules") + 1], True)
+            yield Location(parts[: parts.index("node_modules") + 1], True)
         elif os.path.exists(path.parent.parent / "pyvenv.cfg"):
-            yield Place(parts[:-2], len(parts) > 2)
+            yield Location(parts[:-2], len(parts) > 2)
         else:
-            yield Place(parts[:-1], len(parts) > 1)
+            yield Location(parts[:-1], len(parts) > 1)
 
-    def _folder(self, path: Path) -> Iterator[Place]:
+    def _folder(self, path: Path) -> Iterator[Location]:
         parts = self._below(path)
         if parts is not None:
-            yield Place(parts, bool(parts))
+            yield Location(parts, bool(parts))
 
     def _below(self, path: Path) -> Parts | None:
         for root in self._roots:
@@ -225,7 +222,6 @@ _SCRIPTS = frozenset(
 
 
 def _runs(path: Path) -> bool:
-    """Tell whether a file is a program of some kind."""
     return path.suffix in _SCRIPTS or os.access(path, os.X_OK)
 
 
@@ -252,8 +248,8 @@ def _interpreter(path: Path) -> Path | None:
 
 
 def _words(texts: Iterable[str]) -> list[str]:
-    """Return what in arguments may name a file: each, what follows an equals sign, and the words of a line
-    for a shell."""
+    """Return the words of arguments that may name a file: each argument, the part after an equals sign, and
+    the words of a shell line."""
     found: dict[str, None] = {}
     for text in texts:
         found[text] = None

@@ -1,7 +1,7 @@
-"""A connection to a host by its name, to an address that was looked at.
+"""Connects to a host by its name, at an address that was vetted.
 
-Owns: resolving once, vetting every address, connecting to the very address that was vetted.
-Never: whether somebody may name that host at all (`app.cages.network_rules`).
+Owns: resolving once, vetting every address, connecting to a vetted one. Never: which hosts may be named
+(`app.cages.network_rules`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from app.bridges.network.refusal import Refusal
+from app.bridges.network.exchange import Refusal
 from app.bridges.network.resolving import SystemResolver
 from app.cages.address_vetting import Address, why_not_public
 
@@ -35,13 +35,13 @@ class Dialled:
 
 
 def why_not_dialled(address: Address) -> str | None:
-    """Return what an address is when nobody may be led there, else None: it has to be on the open
-    internet, and not one of this machine's own."""
+    """Return why an address must not be reached, else None: it has to be on the open internet, and not this
+    machine's own."""
     return why_not_public(address) or ("this machine" if _is_own(address) else None)
 
 
 class Dialler:
-    """Connects for somebody who is not trusted. `vet` says what is wrong with an address."""
+    """Connects for an untrusted client. `vet` returns the problem with an address."""
 
     def __init__(self, *, resolve: Resolve | None = None, vet: Vet = why_not_dialled) -> None:
         self._resolve = resolve or SystemResolver()

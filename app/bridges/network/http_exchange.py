@@ -1,17 +1,16 @@
 """One request to an HTTP proxy: `CONNECT host:port`, or another method with a whole `http` address.
 
-Owns: reading the head strictly, what is sent on, and the answers. Never: deadlines.
-One connection is one request: what comes after it goes to nobody. What is sent on can only reach the
-host that was vetted, whatever it says to that host; so the head is not understood further than needed.
+Owns: reading the head strictly, the head that is sent on, the answers. Never: deadlines.
+
+One connection carries one request. The head is sent to the vetted host only, so it is not interpreted
+further.
 """
 
 from __future__ import annotations
 
 import re
 
-from app.bridges.network.client_stream import ClientStream
-from app.bridges.network.exchange import ProxyRequest
-from app.bridges.network.refusal import Refusal, RefusalKind
+from app.bridges.network.exchange import ClientStream, ProxyRequest, Refusal, RefusalKind
 from app.cages.network_rules import port_number, shown
 
 MAX_HEAD = 16 * 1024
@@ -42,16 +41,12 @@ _STATUS: dict[RefusalKind, tuple[int, str]] = {
 
 
 class HttpExchange:
-    """The conversation of one connection."""
-
     name = "http"
 
     async def read(self, stream: ClientStream) -> ProxyRequest:
-        """Read the head. Raises Refusal, ClientGone."""
         return parse_head(await stream.until(b"\r\n\r\n", MAX_HEAD, check_lines))
 
     def refused(self, refusal: Refusal) -> bytes:
-        """Return the answer that says why."""
         status, reason = _STATUS[refusal.kind]
         body = f"kaged: {refusal.message}\n".encode()
         return (
@@ -67,7 +62,7 @@ def check_lines(head: bytes) -> None:
 
 
 def parse_head(head: bytes) -> ProxyRequest:
-    """Read a head without the empty line at its end, whatever stands in it. Raises Refusal."""
+    """Parse any head, without the empty line at its end. Raises Refusal."""
     first, *lines = head.split(b"\r\n")
     request = _REQUEST.fullmatch(first)
     if request is None:
@@ -84,7 +79,6 @@ def parse_head(head: bytes) -> ProxyRequest:
 
 
 def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes, bytes]]:
-    """Return the fields: name in lower case, name, value."""
     if len(lines) > MAX_FIELDS:
         raise Refusal("too_large", f"the request has more than {MAX_FIELDS} fields")
     fields = []

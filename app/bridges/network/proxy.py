@@ -1,9 +1,10 @@
 """The proxy of one cage: the only way out of its network namespace.
 
-Owns: accepting, the order of checks, bounds of connections and time. Never: making the listening
-socket; that is made inside the namespace, so that nobody else can reach it.
-One socket speaks HTTP and SOCKS 5; the first byte tells which. A name is held against the cage's rules
-before anything is looked up, so that a name which is not allowed tells nobody anything.
+Owns: accepting, the order of checks, bounds of connections and time. Never: making the listening socket,
+which is made inside the namespace.
+
+One socket speaks HTTP and SOCKS 5; the first byte decides. A name is checked against the rules of the cage
+before it is resolved.
 Keeps S7 of docs/security.md.
 """
 
@@ -17,11 +18,9 @@ import socket
 from dataclasses import dataclass
 
 from app.bridges.network import socks_exchange
-from app.bridges.network.client_stream import ClientGone, ClientStream
 from app.bridges.network.dialling import Dialled, Dialler
-from app.bridges.network.exchange import Exchange, ProxyRequest
+from app.bridges.network.exchange import ClientGone, ClientStream, Exchange, ProxyRequest, Refusal
 from app.bridges.network.http_exchange import HttpExchange
-from app.bridges.network.refusal import Refusal
 from app.bridges.network.relay import HALF_OPEN_SECONDS, IDLE_SECONDS, Buffers, Relay
 from app.bridges.network.socks_exchange import SocksExchange
 from app.bridges.network.traffic_record import Emit, TrafficRecord
@@ -51,10 +50,8 @@ class ProxyLimits:
 
 
 class CageProxy:
-    """Serves `listener`, a listening TCP socket that the proxy closes at its end.
-
-    The socket has to be made before anything of the cage runs, and nobody else may keep it: whoever
-    shares it could make it block. `tell` is told what the audit keeps."""
+    """Serves `listener`, a listening TCP socket that the proxy closes. It must be made before anything of the
+    cage runs, and be shared with no one: a sharer could make it block. `emit` records audit events."""
 
     def __init__(
         self,
@@ -82,15 +79,13 @@ class CageProxy:
 
     @property
     def port(self) -> int:
-        """The port inside the namespace."""
         return int(self._listener.getsockname()[1])
 
     def start(self) -> None:
-        """Serve until `aclose`."""
         self._serving = asyncio.create_task(self._serve(), name=f"proxy {self.port}")
 
     async def aclose(self) -> None:
-        """End every connection, and tell the audit what was carried."""
+        """Close every connection, and record the traffic."""
         serving, self._serving = self._serving, None
         if serving is not None:
             serving.cancel()
@@ -135,7 +130,7 @@ class CageProxy:
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 await self._converse(client)
         except (ClientGone, OSError):
-            pass  # the client is gone: there is nobody to tell
+            pass  # the client is gone
         except Exception:  # one strange connection must not take the others with it
             log.exception("a connection out of a cage failed")
         finally:
@@ -223,10 +218,9 @@ HERE = "localhost,127.0.0.1,::1"
 
 
 def proxy_variables(port: int) -> dict[str, str]:
-    """Return the environment for a proxy at the loopback's `port`.
-
-    `ALL_PROXY` names HTTP, too: common libraries fail on a SOCKS address for which they have no package.
-    The same port speaks SOCKS 5 to whoever is told so (`socks5h://127.0.0.1:PORT`)."""
+    """Return the environment for a proxy at the loopback's `port`. `ALL_PROXY` names HTTP, too: common
+    libraries fail on a SOCKS address without an extra package. The port also speaks SOCKS 5
+    (`socks5h://127.0.0.1:PORT`)."""
     address = f"http://127.0.0.1:{port}"
     variables = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address, "NO_PROXY": HERE}
     return {

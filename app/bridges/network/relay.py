@@ -1,8 +1,8 @@
-"""Bytes between two sockets, both ways, until both have ended.
+"""Copies bytes between two sockets, both ways, until both have ended.
 
 Owns: the two directions, their counts, and giving up on silence. Never: what the bytes mean.
-A direction reads as much as it finds and writes it at once. What cannot be written stays in its buffer,
-and nothing more is read until it is gone. Large buffers are what makes a relay in Python fast.
+
+A direction reads again only when everything it read is written. Large buffers make a relay in Python fast.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Buffers:
         return bytearray(SMALL_BUFFER)
 
     def give_back(self, buffer: bytearray) -> None:
-        """Return a buffer that was taken."""
         if len(buffer) == LARGE_BUFFER:
             self._free.append(buffer)
 
@@ -93,7 +92,7 @@ class _Direction:
         self._held, self._rest = buffer, memoryview(buffer)[:count]
         self.carried += count
         if not count:
-            self._end(tells=True)
+            self._end(notifies=True)
             return
         if self._limit is not None:
             self._limit -= count
@@ -108,7 +107,7 @@ class _Direction:
                 self._loop.add_reader(self._source, self._read)
 
     def _write(self) -> bool:
-        """Write what is held; tell whether all of it is gone."""
+        """Write the buffer; return whether it is empty."""
         try:
             while self._rest:
                 self._rest = self._rest[self._sink.send(self._rest) :]
@@ -121,19 +120,18 @@ class _Direction:
             return False
         self._let_go()
         if self._limit == 0:
-            self._end(tells=False)
+            self._end(notifies=False)
         else:
             self._changed(None)
         return True
 
-    def _end(self, *, tells: bool) -> None:
-        """Nothing more comes. `tells`: the other side is told so; one that has got the whole request of
-        a protocol which says where it ends is not."""
+    def _end(self, *, notifies: bool) -> None:
+        """End the direction. With `notifies` the sink learns of it, unless it has its whole request."""
         self.is_over = True
         self._loop.remove_reader(self._source)
         self._let_go()
         problem: OSError | None = None
-        if tells:
+        if notifies:
             try:
                 self._sink.shutdown(socket.SHUT_WR)
             except OSError as error:
@@ -170,12 +168,10 @@ class Relay:
 
     @property
     def sent(self) -> int:
-        """Bytes from the client to the server."""
         return self._up.carried
 
     @property
     def received(self) -> int:
-        """Bytes from the server to the client."""
         return self._down.carried
 
     async def run(self) -> None:

@@ -1,9 +1,9 @@
-"""Names to addresses, by the system's resolver.
+"""Resolves names with the system's resolver.
 
-Owns: one lookup, and how many there are at once. Never: which addresses may be used; those of `/etc/hosts`
-are judged like any other.
-A lookup cannot be called off and may take half a minute, so each has a thread of its own that nobody
-waits for at the end; those of the event loop's pool would soon be all taken.
+Owns: one lookup, and how many run at once. Never: which addresses may be used.
+
+A lookup cannot be cancelled and may take half a minute, so each has a thread of its own, outside the event
+loop's pool.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from ipaddress import ip_address
 from pathlib import Path
 
-from app.bridges.network.refusal import Refusal
+from app.bridges.network.exchange import Refusal
 from app.cages.address_vetting import Address
 
 LOOKUPS_AT_ONCE = 4
@@ -60,7 +60,9 @@ class SystemResolver:
             threading.Thread(target=look_up, name="name lookup", daemon=True).start()
         except RuntimeError:
             self._room.release()
-            raise Refusal("unresolvable", f"`{host}` cannot be looked up: too much is going on") from None
+            raise Refusal(
+                "unresolvable", f"`{host}` cannot be resolved: the machine has no free thread"
+            ) from None
         return await found
 
 

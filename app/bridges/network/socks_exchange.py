@@ -5,9 +5,7 @@ Owns: the conversation up to the request, and the answers. Never: deadlines.
 
 from __future__ import annotations
 
-from app.bridges.network.client_stream import ClientStream
-from app.bridges.network.exchange import ProxyRequest
-from app.bridges.network.refusal import Refusal, RefusalKind
+from app.bridges.network.exchange import ClientStream, ProxyRequest, Refusal, RefusalKind
 
 VERSION = 5
 _NO_PASSWORD = 0
@@ -28,8 +26,6 @@ _CODES: dict[RefusalKind, int] = {
 
 
 class SocksExchange:
-    """The conversation of one connection."""
-
     name = "socks5"
 
     def __init__(self) -> None:

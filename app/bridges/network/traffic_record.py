@@ -1,8 +1,9 @@
-"""What the audit is told of a cage's connections: who was reached, who was not, and how much was carried.
+"""Audit events for the connections of a cage: hosts reached, hosts refused, bytes carried.
 
-Owns: the events, and how many there are. Never: keeping them.
-The first connection to a host and the first refusal of its kind are told at once; what repeats is
-counted, and told when the cage ends. So nobody floods the audit, and nothing is left out of it.
+Owns: the events and their bounds. Never: storing them.
+
+The first connection to a host and the first refusal of a kind are recorded at once; repetitions are counted
+until the cage ends.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.bridges.network.refusal import RefusalKind
+from app.bridges.network.exchange import RefusalKind
 from app.cages.address_vetting import Address
 from app.cages.network_rules import shown
 
-MAX_TOLD = 256
-"""Hosts, and refusals, that are told one by one; of more there is only the number."""
+MAX_EVENTS = 256
+"""Hosts, and refusals, with an event each; more are only counted."""
 
 Emit = Callable[[str, dict[str, Any]], None]
 """Takes an audit event's name and the data."""
@@ -38,8 +39,6 @@ class _Carried:
 
 
 class TrafficRecord:
-    """Of one cage."""
-
     def __init__(self, emit: Emit | None) -> None:
         self._emit = emit
         self._reached: set[tuple[str, int]] = set()
@@ -49,9 +48,9 @@ class TrafficRecord:
         self._refused_others = 0
 
     def connected(self, protocol: str, host: str, port: int, address: Address) -> None:
-        """Somebody in the cage is connected to `host`."""
+        """Record a connection to `host`."""
         place = (host, port)
-        if place in self._reached or len(self._reached) >= MAX_TOLD:
+        if place in self._reached or len(self._reached) >= MAX_EVENTS:
             return
         self._reached.add(place)
         self._record(
@@ -63,7 +62,7 @@ class TrafficRecord:
         key = (shown(host), port, kind)
         if key in self._refused:
             self._refused[key] += 1
-        elif len(self._refused) >= MAX_TOLD:
+        elif len(self._refused) >= MAX_EVENTS:
             self._refused_others += 1
         else:
             self._refused[key] = 1
@@ -73,15 +72,14 @@ class TrafficRecord:
             )
 
     def carried(self, host: str, port: int, sent: int, received: int) -> None:
-        """A connection is over."""
         place = (host, port)
-        if place not in self._carried and len(self._carried) >= MAX_TOLD:
+        if place not in self._carried and len(self._carried) >= MAX_EVENTS:
             self._others.add(sent, received)
         else:
             self._carried.setdefault(place, _Carried()).add(sent, received)
 
     def close(self) -> None:
-        """The cage has ended: tell what was counted, when there was anything."""
+        """Record the counts at the end of the cage, if there are any."""
         refused = sum(self._refused.values()) + self._refused_others
         if not self._carried and not refused:
             return

@@ -1,7 +1,6 @@
-"""Who calls which plugin, and what comes of it.
+"""Calls of plugins: declarations, contexts, outcomes and states.
 
-Owns: the declarations, contexts, outcomes and states as the rest of the daemon knows them. Never:
-calling anything.
+Owns: the types that the rest of the daemon uses. Never: calling a plugin.
 """
 
 from __future__ import annotations

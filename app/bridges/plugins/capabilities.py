@@ -34,11 +34,10 @@ class Capability:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it says that there is no network."""
         return self.kind == "net" and not self.target
 
     def covers(self, other: Capability) -> bool:
-        """Tell whether whoever has this has the other, too."""
+        """Tell whether this capability includes the other."""
         if other.is_nothing:
             return True
         if self.kind != other.kind:
@@ -55,7 +54,7 @@ class Capability:
 
 
 def parse_capability(text: str) -> Capability:
-    """Read a capability. Raises ValueError that says what is wrong and what to write."""
+    """Parse a capability. Raises ValueError with the problem and the remedy."""
     if len(text) > MAX_CAPABILITY or not text.isprintable():
         raise ValueError(f"that is no capability; write {GRAMMAR}")
     for prefix, kind in _PATHS:
@@ -73,7 +72,7 @@ def parse_capability(text: str) -> Capability:
 
 
 def covered(granted: Iterable[Capability], wanted: Capability) -> bool:
-    """Tell whether one of those granted covers what is wanted."""
+    """Tell whether a granted capability includes the wanted one."""
     return wanted.is_nothing or any(one.covers(wanted) for one in granted)
 
 
@@ -91,7 +90,7 @@ def _host(text: str) -> Capability:
     if port == "*":
         return Capability(text, "net", host.lower())
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65_535):
-        raise ValueError(f"the port of `{text[:80]}` is none; write 1 to 65535, or `*`")
+        raise ValueError(f"the port of `{text[:80]}` is invalid; write 1 to 65535, or `*`")
     return Capability(text, "net", host.lower(), int(port))
 
 

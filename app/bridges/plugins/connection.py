@@ -1,7 +1,7 @@
 """One run of a plugin: its process, the handshake, calls, and its end.
 
-Owns: starting and stopping the process, what it must answer to `initialize`, and the bounds on what
-it answers. Never: restarting it, or what a hook or tool means.
+Owns: starting and stopping the process, the answer to `initialize`, bounds on answers. Never: restarts; the
+meaning of a hook or tool.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from app.bridges.plugins.package import Package
 from app.bridges.plugins.plugin_cage import PluginPlace
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
-from app.bridges.processes.process import Child, SpawnFailed
+from app.bridges.processes.child import Child, SpawnFailed
 from app.bridges.rpc.framing import Lines
 from app.bridges.rpc.message_stream import END_OF_OUTPUT, Manner, PeerClosed, parse_strictly
 from app.bridges.rpc.peer import Id, JsonRpcPeer, ResponseError
@@ -38,7 +38,7 @@ _ALWAYS = frozenset({"initialize", "ping", "shutdown"})
 
 
 class BadAnswer(Exception):
-    """An answer that is no use; `reason` says why."""
+    """An unusable answer; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -60,8 +60,7 @@ class _PluginPeer(JsonRpcPeer):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a plugin is started with and told. `config` is the declaration's, `system_config` the
-    operator's."""
+    """The configuration of one run. `config` is the declaration's, `system_config` the operator's."""
 
     package: Package
     project_id: str
@@ -76,9 +75,8 @@ class Setting:
         return self.package.manifest
 
     def variables(self) -> dict[str, str]:
-        """Return the whole environment of the process: what its manifest says, and the few variables
-        without which no program works. `python` is the one that the daemon runs on; what lies in a project
-        is not on PATH."""
+        """Return the whole environment of the process: the manifest's variables and the few that programs
+        need. `python` is the daemon's; folders of a project are not on PATH."""
         passed_on = {name: self.environment[name] for name in _PASSED_ON if name in self.environment}
         own = str(Path(sys.executable).parent)
         others = search_path(passed_on) if passed_on.get("PATH") else ""
@@ -86,7 +84,6 @@ class Setting:
         return {**passed_on, **self.manifest.env}
 
     def greeting(self) -> dict[str, Any]:
-        """Return the parameters of `initialize`."""
         manifest = self.manifest
         params: dict[str, Any] = {
             "daemon_version": self.daemon_version,
@@ -176,19 +173,15 @@ class Connection:
         return self._reading.done()
 
     async def call(self, method: str, params: Any) -> Any:
-        """Ask the plugin, and return what it answers, checked for size and depth.
-
-        Raises ResponseError for an error as answer, BadAnswer, and PluginEnded when it ends before it
-        answers. Cancelled, it tells the plugin so; a late answer is dropped.
-        """
+        """Call the plugin and return its answer, checked for size and depth. Raises ResponseError for an
+        error as answer, BadAnswer, and PluginEnded when it ends first. A cancelled call is cancelled in the
+        plugin, too."""
         try:
             body = await asyncio.to_thread(orjson.dumps, params)
         except TypeError as problem:
-            raise BadAnswer(f"what it would be told is no JSON: {problem}") from None
+            raise BadAnswer(f"the parameters are no JSON: {problem}") from None
         if len(body) > self._limits.params_bytes:
-            raise BadAnswer(
-                f"what it would be told has {len(body)} bytes, {self._limits.params_bytes} are allowed"
-            )
+            raise BadAnswer(f"the parameters have {len(body)} bytes, {self._limits.params_bytes} are allowed")
         try:
             answer = await self.peer.request(method, orjson.Fragment(body))
         except PeerClosed as closed:
@@ -210,7 +203,6 @@ class Connection:
         return self.ended
 
     async def wait_until_ended(self) -> PluginEnded:
-        """Wait for the end and return its account."""
         await asyncio.wait({self._reading})
         return await self._account("stopped" if self._reading.cancelled() else self._reading.result())
 

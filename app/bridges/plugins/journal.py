@@ -1,7 +1,6 @@
-"""What a plugin says that nobody asked for: its log and its stderr.
+"""The log and stderr of a plugin.
 
-Owns: bounding it by size and rate, tagging it with the plugin's name, and the last lines. Never: who
-may read them.
+Owns: bounds on size and rate, tagging with the plugin's name, the last lines. Never: who may read them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ LEVELS: dict[str, int] = {
 
 
 class Journal:
-    """Of one plugin of one agent; it lasts over restarts."""
+    """The journal of one plugin of one agent; it lasts over restarts."""
 
     def __init__(self, plugin: str, project_id: str, limits: PluginLimits) -> None:
         self._plugin = plugin
@@ -37,11 +36,10 @@ class Journal:
         self._left_out = 0
 
     def last(self, count: int) -> tuple[str, ...]:
-        """Return the last lines, oldest first."""
         return tuple(self._lines)[-count:]
 
     def say(self, level: str, text: str, *, source: str = "log") -> None:
-        """Take a line, of which what is not printable is shown as such."""
+        """Log a line, with unprintable characters replaced."""
         line = _plain(text, self._limits.log_line_characters)
         if not line:
             return
@@ -54,7 +52,7 @@ class Journal:
         self._keep(LEVELS.get(level, logging.INFO), source, line)
 
     async def drain(self, stream: asyncio.StreamReader | None) -> None:
-        """Take a plugin's stderr to its end, no faster than is allowed."""
+        """Log a plugin's stderr to its end, at the allowed rate."""
         allowed = Allowance(self._limits.stderr_per_second)
         rest = b""
         while stream is not None and (chunk := await stream.read(_CHUNK)):

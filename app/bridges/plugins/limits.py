@@ -24,11 +24,11 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginLimits:
-    """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds`, where set, hold instead
-    of what manifests say. A line above `line_bytes` ends the process; an answer above `result_bytes` is an
-    error only. What comes faster than `messages_per_second`, `bytes_per_second` and, of stderr,
-    `stderr_per_second` waits in the plugin's own pipe. A process for a declaration that is another one by now
-    is kept while it was used within `unused_seconds`: sessions go on with the project file of their start."""
+    """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds` override the manifest's. A
+    line above `line_bytes` ends the process; an answer above `result_bytes` is an error. Above
+    `messages_per_second`, `bytes_per_second` and `stderr_per_second` the plugin's pipe blocks. After a change
+    of its declaration a process is kept until it is unused for `unused_seconds`, for sessions with the old
+    project file."""
 
     start_seconds: float = 30.0
     health_seconds: float | None = None
@@ -72,7 +72,7 @@ class Allowance:
         return max(0.0, -self._left / self._per_second)
 
     def has(self, amount: float) -> bool:
-        """Spend if that much is left, and tell whether it was."""
+        """Spend the amount if that much is left; return whether it was."""
         self._refill()
         if self._left < amount:
             return False

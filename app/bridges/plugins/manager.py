@@ -1,7 +1,7 @@
-"""The plugins of the daemon: the front door of this bridge.
+"""The plugins of the daemon.
 
-Owns: which process serves which declaration, the calls of hooks and tools with their deadlines, and
-the audit of hooks. Never: when a hook fires and what becomes of its result.
+Owns: which process serves which declaration, calls with their deadlines, the audit of hooks. Never: when a
+hook fires, and the use of its result.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,39 +17,19 @@ from typing import Any
 import orjson
 
 from app.bridges.plugins.calls import CallContext, HookOutcome, OutcomeKind, PluginDeclaration, PluginStatus
-from app.bridges.plugins.capabilities import Capability
 from app.bridges.plugins.connection import BadAnswer, Setting
-from app.bridges.plugins.limits import Clock, PluginLimits
-from app.bridges.plugins.manifest import HOOK_PREFIX, PluginManifest, PluginTool, Role
+from app.bridges.plugins.limits import PluginLimits
+from app.bridges.plugins.manifest import HOOK_PREFIX, PluginManifest, Role
 from app.bridges.plugins.package import Package, Packages
 from app.bridges.plugins.plugin_cage import PluginCages
 from app.bridges.plugins.problems import PluginEnded, PluginProblem, PluginUnavailable
-from app.bridges.plugins.requests import PluginStorage, StorageRefused
+from app.bridges.plugins.requests import PluginStorage
 from app.bridges.plugins.supervision import Dependencies, Record, SupervisedPlugin
 from app.bridges.processes import proc
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.rpc.peer import ResponseError
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.json_schema import violations
-
-__all__ = [
-    "CallContext",
-    "Capability",
-    "Clock",
-    "HookOutcome",
-    "Manifests",
-    "PluginCages",
-    "PluginDeclaration",
-    "PluginLimits",
-    "PluginManifest",
-    "PluginProblem",
-    "PluginStatus",
-    "PluginStorage",
-    "PluginTool",
-    "Plugins",
-    "StorageRefused",
-    "installed_plugins",
-]
 
 MAX_ERROR = 1_000
 SHOWN_LINES = 20
@@ -65,9 +46,8 @@ def installed_plugins(data_dir: Path, search_paths: Sequence[Path]) -> list[tupl
 
 
 class Manifests:
-    """The manifests of plugins as they are on disk. Blocks: call it in a thread. `search_paths` are folders
-    with installed plugins beside those of the data folder, `system_config` is what the operator says to each
-    plugin by name."""
+    """The manifests of plugins on disk. Blocks. `search_paths` are further folders with installed plugins;
+    `system_config` is the operator's configuration by plugin name."""
 
     def __init__(
         self,
@@ -135,6 +115,7 @@ class Plugins:
         self._plugins: dict[_Key, SupervisedPlugin] = {}
         self._users: dict[_Key, set[str]] = {}
         self._leaving: set[SupervisedPlugin] = set()
+        self._unloads: Counter[str] = Counter()
         self._closed = False
 
     async def manifest(self, declaration: PluginDeclaration) -> PluginManifest:
@@ -168,17 +149,16 @@ class Plugins:
         *,
         seconds: float,
     ) -> Any:
-        """Call a tool by its name without the plugin's, and return its result: any JSON.
-
-        Raises ToolError `invalid_params`, `plugin_unavailable`, `plugin_tool_failed` and `plugin_timeout`.
-        """
+        """Call a tool by its name without the plugin's, and return its result: any JSON. Raises ToolError
+        `invalid_params`, `plugin_unavailable`, `plugin_tool_failed` and `plugin_timeout`."""
         detail = {"plugin": declaration.name, "tool": tool}
         try:
+            unloads = self._unloads[declaration.project_id]
             async with asyncio.timeout(seconds):
                 package = await self._package(declaration)
                 await _check_params(package.manifest, tool, params)
                 method = f"{package.manifest.name}.{tool}"
-                async with self._plugin(declaration, package).in_use() as connection:
+                async with self._plugin(declaration, package, unloads).in_use() as connection:
                     return await connection.call(method, {**params, "_context": context.wire()})
         except TimeoutError:
             message = f"the plugin {declaration.name} did not answer within {seconds:g} s"
@@ -242,13 +222,13 @@ class Plugins:
                 self._part_from(key, "no_longer_declared")
 
     async def end_project(self, project_id: str) -> None:
-        """End the plugins of a project that is no longer used."""
+        """End the plugins of a project, also for calls that have begun."""
+        self._unloads[project_id] += 1
         keys = [key for key in self._plugins if key[0] == project_id]
         leaving = [self._part_from(key, "project_unload") for key in keys]
         await asyncio.gather(*(one.ended() for one in leaving))
 
     async def aclose(self) -> None:
-        """End all plugins; none is started any more."""
         self._closed = True
         for key in list(self._plugins):
             self._part_from(key, "daemon_shutdown")
@@ -263,6 +243,7 @@ class Plugins:
         context: CallContext,
         role: Role,
     ) -> _Outcome:
+        unloads = self._unloads[declaration.project_id]
         try:
             package = await self._package(declaration)
         except PluginProblem as problem:
@@ -273,7 +254,7 @@ class Plugins:
         try:
             async with asyncio.timeout(manifest.hook_timeout_sec):
                 arguments = {**params, "role": role, "_context": context.wire()}
-                async with self._plugin(declaration, package).in_use() as connection:
+                async with self._plugin(declaration, package, unloads).in_use() as connection:
                     result = await connection.call(HOOK_PREFIX + hook, arguments)
         except TimeoutError:
             return "timeout", None, f"no answer within {manifest.hook_timeout_sec:g} s"
@@ -292,11 +273,14 @@ class Plugins:
     async def _package(self, declaration: PluginDeclaration) -> Package:
         return await asyncio.to_thread(self._manifests.read, declaration)
 
-    def _plugin(self, declaration: PluginDeclaration, package: Package) -> SupervisedPlugin:
-        """Return the one that serves a declaration. Those of what the agent declared before are ended when
-        neither another agent nor an older session uses them."""
+    def _plugin(self, declaration: PluginDeclaration, package: Package, unloads: int) -> SupervisedPlugin:
+        """Return the plugin that serves a declaration, for a call that began after `unloads` of the project.
+        Plugins of the agent's earlier declarations are ended when neither another agent nor an older session
+        uses them."""
         if self._closed:
             raise PluginUnavailable("the daemon is stopping")
+        if unloads != self._unloads[declaration.project_id]:
+            raise PluginUnavailable("its project was unloaded")
         key = _key_of(declaration, package)
         self._leaving = {one for one in self._leaving if not one.is_over}
         for other in [one for one in self._plugins if one != key and one[0] == key[0] and one[2] == key[2]]:
@@ -363,17 +347,12 @@ async def _check_params(manifest: PluginManifest, name: str, params: Mapping[str
         raise PluginProblem("plugin_manifest_invalid", f"its manifest has no tool {name[:100]!r}")
     found = await asyncio.to_thread(violations, tool.parameters_schema, dict(params))
     if found:
-        detail = {"plugin": manifest.name, "tool": name, "problems": found}
-        raise ToolError(
-            "invalid_params",
-            "the parameters are not what the tool takes: " + "; ".join(found),
-            detail=detail,
-            rpc_code=RPC_INVALID_PARAMS,
-        )
+        message = "the parameters are not what the tool takes: " + "; ".join(found)
+        raise invalid_params(message, {}, plugin=manifest.name, tool=name, problems=found)
 
 
 def _key_of(declaration: PluginDeclaration, package: Package) -> _Key:
-    """Return what tells one declared plugin from another: at last its folder, manifest and config."""
+    """Return the identity of a declared plugin, with a digest of its folder, manifest and config."""
     parts = [str(package.folder), declaration.config]
     text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS, default=str)
     digest = hashlib.sha256(text + b"\0" + package.content).hexdigest()

@@ -1,7 +1,6 @@
-"""What a plugin says of itself before it runs: `kaged-plugin.yaml`.
+"""The manifest of a plugin, `kaged-plugin.yaml`.
 
-Owns: the shape of the manifest, its checks, and every problem of one told at once with what to write
-instead. Never: reading files, and running anything.
+Owns: its shape and checks; all problems are reported at once, each with its remedy. Never: reading files.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _SEMVER = (
     r"^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})"
     r"(?:-[0-9A-Za-z-]{1,64}(?:\.[0-9A-Za-z-]{1,64}){0,8})?(?:\+[0-9A-Za-z.-]{1,64})?$"
 )
-_MAX_TOLD = 50
+_MAX_PROBLEMS = 50
 
 HookName = Literal["on_session_start", "on_session_idle", "pre_compact", "post_compact"]
 Role = Literal["observer", "compactor"]
@@ -108,7 +107,6 @@ class PluginManifest(_Strict):
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def may(self, capability: str) -> bool:
-        """Tell whether the plugin has a capability."""
         return covered(self.capabilities, parse_capability(capability))
 
 
@@ -119,7 +117,7 @@ def parse_manifest(content: bytes) -> PluginManifest:
         return PluginManifest.model_validate(read_document(content))
     except ValidationError as refused:
         found = (one for error in refused.errors(include_url=False) for one in _sentences(error))
-        raise invalid_manifest(tuple(islice(found, _MAX_TOLD))) from None
+        raise invalid_manifest(tuple(islice(found, _MAX_PROBLEMS))) from None
 
 
 def invalid_manifest(problems: tuple[str, ...]) -> PluginProblem:
@@ -130,7 +128,7 @@ def invalid_manifest(problems: tuple[str, ...]) -> PluginProblem:
 
 
 def _disagreements(manifest: PluginManifest) -> Iterator[str]:  # noqa: C901
-    """Yield what the parts of a manifest say against each other."""
+    """Yield the contradictions in a manifest."""
     if manifest.name in RESERVED:
         yield f"name: `{manifest.name}` is the namespace of built-in tools; write another name"
     for field in ("capabilities", "methods", "notifications", "roles", "hooks", "tools"):
@@ -238,7 +236,7 @@ def _sentences(error: ErrorDetails) -> Iterator[str]:
 
 
 def _instead_of_key(location: tuple[int | str, ...]) -> str:
-    """Return what to do about a key that there is not."""
+    """Return the advice for an unknown key."""
     known = list(PluginTool.model_fields if location[0] == "tools" else PluginManifest.model_fields)
     near = difflib.get_close_matches(str(location[-1])[:64], known, n=1)
     return f"did you mean `{near[0]}`?" if near else "take it out"

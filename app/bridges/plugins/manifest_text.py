@@ -1,7 +1,6 @@
-"""The text of a manifest to plain values, within fixed limits.
+"""Parses the text of a manifest into plain values, within limits.
 
-Owns: the limits on size, depth and parts; neither aliases nor tags are taken, so that nothing explodes
-and nothing is built but maps, lists, texts and numbers. Never: what the values mean.
+Owns: limits on size, depth and parts; aliases and tags are refused. Never: the meaning of values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where a plugin's package is, and its manifest as it stands there now.
+"""Finds the package of a plugin and reads its manifest.
 
-Owns: finding the folder, reading the manifest beneath the project without a link leading out, and the
-check that both names agree. Never: running the package. Blocks: called from a thread.
+Owns: finding the folder, reading beneath the project without following links out, comparing names. Never:
+running it. Blocks.
 """
 
 from __future__ import annotations

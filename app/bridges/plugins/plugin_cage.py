@@ -1,10 +1,9 @@
-"""Where a plugin is started: in a cage of its own, made of what its manifest says that it may do.
+"""The cage in which a plugin starts, made from its manifest.
 
-Owns: what such a cage holds, and what no manifest can ask for. Never: making cages, and starting plugins.
+Owns: what such a cage holds, and what no manifest can ask for. Never: making cages, starting plugins.
 
-The manifest of a plugin that lies in a project is written by whoever may write in the project, an agent
-perhaps. So it is given files of the project at most; what it may do beyond is for plugins that the operator
-has installed elsewhere.
+An agent may have written the manifest of a plugin in the project. Such a plugin gets files of the project
+only; plugins that the operator installed elsewhere may get more.
 """
 
 from __future__ import annotations
@@ -60,10 +59,9 @@ async def place_of(
     project_root: Path,
     environment: Mapping[str, str],
 ) -> PluginPlace:
-    """Return where a plugin is started this time; without `cages` with the daemon's rights. `environment`
-    is what it would have there.
-
-    Raises PluginRefused for a manifest that asks for what it cannot have, ToolError `cage_unavailable`."""
+    """Return the place of one run; without `cages` it has the daemon's rights. `environment` is the
+    environment outside a cage. Raises PluginRefused for a manifest that asks too much, ToolError
+    `cage_unavailable`."""
     if cages is None:
         return PluginPlace(children, environment, _nothing)
     cage = await asyncio.to_thread(
@@ -85,9 +83,8 @@ def plugin_cage(
     *,
     closed: Iterable[Path] = (),
 ) -> Cage:
-    """Return the cage of the plugin in `folder`: that folder and what its program needs, to read; the
-    files and hosts of its capabilities; nothing of `closed`. What does not exist is left out. Blocks.
-
+    """Return the cage of the plugin in `folder`. It shows that folder and the needs of its program read-only,
+    the files and hosts of its capabilities, and nothing of `closed`. Missing paths are left out. Blocks.
     Raises PluginRefused."""
     closed = tuple(closed)
     apart, trusted = (project_root, *closed), not _is_of_project(folder, project_root)
@@ -135,15 +132,14 @@ def _grant(modes: dict[Path, Mode], one: Capability, folder: Path, project_root:
 
 
 def _within_reach(one: Capability, folder: Path, project_root: Path) -> str:
-    """Return the real path of a capability's file or folder."""
     real = Path(os.path.realpath(one.target))
     root = Path(os.path.realpath(project_root))
     of_project = _is_of_project(folder, root)
     of_system = one.kind != "write" and any(real.is_relative_to(place) for place in SYSTEM)
     if of_project and not of_system and not real.is_relative_to(root):
         raise PluginRefused(
-            f"it lies in the project, and its manifest asks for {one.text}, which does not; a plugin that "
-            "is to have files of the machine is installed outside of the project"
+            f"it lies in the project, and its manifest asks for {one.text}, which does not; a plugin "
+            "that needs files of the machine must be installed outside of the project"
         )
     return str(real)
 

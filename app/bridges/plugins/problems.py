@@ -1,4 +1,4 @@
-"""What can be wrong with a plugin, said to whoever can mend it.
+"""What can be wrong with a plugin, and how to mend it.
 
 Owns: the exceptions of this bridge. Never: what hooks and tools answer.
 """
@@ -9,9 +9,9 @@ from app.errors import ToolError
 
 
 class PluginProblem(Exception):
-    """A plugin that cannot be used as it is declared. `code` is `plugin_not_found`,
-    `plugin_path_refused`, `plugin_manifest_invalid`, `plugin_name_mismatch` or `plugin_config_invalid`;
-    `problems` are all that were found, a sentence each."""
+    """A plugin that cannot be used as declared. `code` is `plugin_not_found`, `plugin_path_refused`,
+    `plugin_manifest_invalid`, `plugin_name_mismatch` or `plugin_config_invalid`; `problems` has a sentence
+    each."""
 
     def __init__(self, code: str, message: str, problems: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -30,8 +30,8 @@ class PluginEnded(Exception):
 
 
 class PluginRefused(Exception):
-    """A plugin that is not what its manifest says, or is given no place to run; `reason` says how. Trying
-    again would not help. `error` is what a tool of it answers, if not that the plugin cannot be used."""
+    """A plugin that contradicts its manifest, or gets no place to run; `reason` says how. A retry would not
+    help. `error` is the answer of its tools, when it is not `plugin_unavailable`."""
 
     def __init__(self, reason: str, error: ToolError | None = None) -> None:
         super().__init__(reason)

@@ -1,7 +1,6 @@
-"""What a plugin may ask of the daemon: its storage and the log.
+"""Requests of a plugin to the daemon: its storage and the log.
 
-Owns: the checks of such a request: the capability it needs, the bounds on keys and values. Never:
-keeping values, which the port does that its owner gives.
+Owns: their checks: capability, and bounds on keys and values. Never: storing values.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _STORAGE = "kaged.storage."
 
 
 class StorageRefused(Exception):
-    """Raised by a storage for what it does not take, as beyond a quota; the plugin is told the words."""
+    """Raised by a storage that refuses a value, as over a quota; the plugin gets the message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -53,8 +52,6 @@ class PluginStorage(Protocol):
 
 
 class PluginRequests:
-    """The requests of one plugin of one project."""
-
     def __init__(
         self,
         manifest: PluginManifest,
@@ -70,12 +67,12 @@ class PluginRequests:
         self._limits = limits
 
     def notified(self, method: str, params: Any) -> None:
-        """Take a notification. Those that nobody knows are passed over."""
+        """Handle a notification. Unknown ones are ignored."""
         if method == "kaged.log" and isinstance(params, dict):
             self._log(params)
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Return what is answered to a request. Raises ResponseError."""
+        """Answer a request. Raises ResponseError."""
         fields = params if isinstance(params, dict) else {}
         if method == "kaged.log":
             self._log(fields)

@@ -1,7 +1,6 @@
-"""When a plugin runs: from its first use on, again after each failure, until it is stopped or disabled.
+"""Starts a plugin at its first use and restarts it after failures, until it is stopped or disabled.
 
-Owns: the present run, the state, the one task that starts, watches and ends it, and the audit of that.
-Never: what the plugin is asked.
+Owns: the present run, the state, the task that supervises it, its audit. Never: calls of the plugin.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Record = Callable[[str, str, dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What plugins are run with; the same for all of a daemon."""
+    """The dependencies of all plugins of a daemon."""
 
     children: ChildStarter
     cages: PluginCages | None
@@ -95,12 +94,12 @@ class SupervisedPlugin:
         return self._stopped_for is not None and (self._task is None or self._task.done())
 
     def unused_for(self, seconds: float) -> bool:
-        """Tell whether nobody has called it for so long, and nobody waits for an answer."""
+        """Tell whether it was not called for so long, and no call is open."""
         return not self._calls and self._limits.clock.now() - self._used_at >= seconds
 
     @asynccontextmanager
     async def in_use(self) -> AsyncIterator[Connection]:
-        """Give the present run for a call; as `connected`."""
+        """Lend the present run for a call; as `connected`."""
         self._calls += 1
         try:
             yield await self.connected()
@@ -138,7 +137,7 @@ class SupervisedPlugin:
         return True
 
     def begin_stop(self, reason: str) -> None:
-        """Begin to end it for good; `ended` waits for that."""
+        """Begin to stop it for good; `ended` waits for the end."""
         if self._stopped_for is not None:
             return
         self._stopped_for = reason
@@ -147,7 +146,6 @@ class SupervisedPlugin:
             self._task.cancel()
 
     async def ended(self) -> None:
-        """Wait until nothing is left of a plugin that was stopped."""
         if self._task is not None:
             await asyncio.wait({self._task})
 

@@ -1,11 +1,9 @@
-"""The number that a child of the daemon is born with, and that everything inherits which it starts.
+"""A number that a child of the daemon is born with, and that all its descendants inherit.
 
-Owns: making these numbers, giving one to what is started, and reading that of a process. Never: what follows
-from it.
+Owns: making these numbers, setting one for a start, reading that of a process. Never: conclusions from it.
 
-A process may clear its environment, begin a session of its own and lose its parents: its limits stay. The
-limit of time under real-time scheduling means nothing to a process that is not scheduled so. Its soft value
-can hold a number, and everybody may read it. Where the system has no such limit there are no birthmarks.
+The number is the soft limit RLIMIT_RTTIME. It has no effect on ordinary processes, everybody may read it, and
+it survives a cleared environment, a new session and lost parents. Other systems have no birthmarks.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ class Birthmarks:
         return self.first | count % (1 << _FAMILY_BITS)
 
     def has(self, number: int) -> bool:
-        """Tell whether a number is one of these."""
         return number >> _FAMILY_BITS == self.first >> _FAMILY_BITS
 
     def is_neighbour(self, number: int) -> bool:

@@ -1,15 +1,16 @@
-"""One child process as its caller has it, wherever it runs: its pipes, its signals and its end.
+"""A child process as its caller sees it: pipes, signals and end.
 
-Owns: `Child`, and running one to its end. Never: starting, or how a process is watched and reaped; that
-is its leader's.
+Owns: `Child`, and running one to its end. Never: starting, watching and reaping (`Leader`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -51,7 +52,7 @@ class Finished:
 
 
 class Leader(Protocol):
-    """The process of a child itself, as whoever started it can reach it."""
+    """The process of a child itself, as its starter reaches it."""
 
     pid: int
     """Its number for the daemon; within a cage it is known by another."""
@@ -88,14 +89,20 @@ class Child:
 
     @property
     def mark(self) -> dict[str, str]:
-        """The variable by which what the child starts is known as its own; for who has it start something
-        with another environment than the child's."""
+        """The variable that identifies what the child starts, for processes that it starts in another
+        environment."""
         return {MARKER: self._family.marker}
 
     @property
     def left_behind(self) -> tuple[int, ...]:
         """The processes that the child has left behind and that are still there."""
         return tuple(self._family.members)
+
+    def limit_memory(self, size: int) -> None:
+        """Let it allocate `size` bytes at most, where the system can say so. Mapped files do not count."""
+        if hasattr(resource, "prlimit"):
+            with suppress(ProcessLookupError):  # it may have ended already
+                resource.prlimit(self.pid, resource.RLIMIT_DATA, (size, size))
 
     async def wait(self) -> int:
         """Wait for the end of the child and return its exit code; 128 + N after signal N."""
@@ -138,7 +145,6 @@ class Child:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the child and everything that it started is gone."""
         return self._family.gone.done()
 
     async def aclose(self) -> None:
@@ -201,11 +207,14 @@ async def run_to_end(
     input: bytes,  # noqa: A002  (the name that subprocess.run gives it)
     seconds: float,
     max_output: int,
+    max_memory: int | None = None,
 ) -> Finished:
     """Await the start of a child whose stdin is a pipe when there is `input`, and its end; return all of
     its output, as `ChildProcesses.run` says. Raises SpawnFailed."""
     timed_out = False
     async with await starting as child:
+        if max_memory is not None:
+            child.limit_memory(max_memory)
         outputs = (_Collected(child.stdout, max_output), _Collected(child.stderr, max_output))
         try:
             async with asyncio.timeout(seconds):

@@ -8,11 +8,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Unpack
 
 from app.bridges.processes.child import Child, Finished, run_to_end
 from app.bridges.processes.loopback import LOOPBACK
-from app.bridges.processes.pipes import Errors, Input, Output
+from app.bridges.processes.pipes import Input, StartOptions
 from app.cages.cage import Cage
 
 
@@ -25,21 +25,20 @@ class ChildStarter(Protocol):
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the environment that a process has for which `start` is given this one."""
+        return dict(given)
 
-    async def start(  # noqa: PLR0913
+    async def start(
         self,
         argv: Sequence[str | bytes],
         *,
         owner: str,
         cwd: int | Path,
         env: Mapping[str, str],
-        stdin: Input = "null",
-        stdout: Output = "pipe",
-        stderr: Errors = "pipe",
-        terminal: int | None = None,
-        lingers: bool = False,
+        **options: Unpack[StartOptions],
     ) -> Child:
-        """Start a program in a session of its own, as `ChildProcesses.start` says. Raises SpawnFailed."""
+        """Start a program in a session of its own. `owner` is the name in the log, `cwd` a path or the
+        descriptor of a folder, `env` the whole environment. Raises SpawnFailed, and ToolError when there is
+        no cage."""
 
     async def run(
         self,
@@ -51,15 +50,14 @@ class ChildStarter(Protocol):
         input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
         seconds: float,
         max_output: int,
+        max_memory: int | None = None,
     ) -> Finished:
-        """Run a small program to its end and return all of its output.
-
-        It is killed after `seconds`, or when its stdout or stderr exceeds `max_output` bytes, and
-        the output up to there is returned. Raises what `start` raises.
-        """
+        """Run a small program to its end and return its output. It is killed after `seconds`, or when its
+        stdout or stderr exceeds `max_output` bytes; it can allocate `max_memory` bytes. Raises what `start`
+        raises."""
         stdin: Input = "pipe" if input else "null"
         starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
-        return await run_to_end(starting, input, seconds, max_output)
+        return await run_to_end(starting, input, seconds, max_output, max_memory)
 
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment, where it starts processes. Raises OSError."""
@@ -75,8 +73,8 @@ class CageKeeper(Protocol):
     async def children(
         self, key: str, cage: Cage, root: Path, *, about: Mapping[str, str] | None = None
     ) -> ChildStarter:
-        """Return what starts processes inside the cage `key`, made when it is not there. `root` is the
-        project's folder, `about` whose cage it is, for the audit. Raises ToolError `cage_unavailable`."""
+        """Return the starter of the cage `key`, which is made when it is missing. `root` is the project's
+        folder, `about` the owner for the audit. Raises ToolError `cage_unavailable`."""
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""

@@ -12,7 +12,7 @@ from app.programs import on_path
 
 
 def plain(text: str | bytes) -> bytes:
-    """Return what the system takes; ValueError for what it would cut short or cannot say."""
+    """Return the bytes for the system; ValueError for a text that it would cut or cannot represent."""
     plain = os.fsencode(text)
     if b"\0" in plain:
         raise ValueError("an argument or variable contains a null character")

@@ -1,7 +1,6 @@
-"""Noticing that a process has ended, without a thread for each.
+"""Notices the end of a process without a thread for each.
 
-Owns: the descriptor (or, where the system has none, the thread) that waits for one process.
-Never: reaping; who watches does that.
+Owns: the descriptor (or thread, where the system has none) that waits for one process. Never: reaping.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ class ExitWatch:
             pass
 
     def close(self) -> None:
-        """Stop watching."""
         self._closed = True
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)

@@ -1,8 +1,7 @@
-"""The daemon's side of its guardian, the process that ends the daemon's children when it is killed.
+"""The daemon's side of the guardian, the process that ends the daemon's children when the daemon is killed.
 
-Owns: starting the guardian with the first child, again when it was killed, telling it which
-processes are the daemon's, and its end when the daemon stops. Never: killing; that is done by
-`guardian_process`, which runs outside of the daemon. Linux only.
+Owns: starting and restarting the guardian, reporting children to it, stopping it. Never: killing
+(`guardian_process`). Linux only.
 Keeps S9 of docs/security.md.
 """
 
@@ -30,13 +29,13 @@ VARIABLE = "KAGED_GUARDIAN"
 _FLAGS = (b"-I", b"-S", b"-E", b"-B")
 _NULL = Opening(b"/dev/null", os.O_WRONLY)
 _QUICK_SECONDS, _QUICK_ENDS = 1.0, 3
-TELLING_SECONDS = 0.005
-"""What has ended by then is never told of: until then it is known by its variable."""
+REPORT_SECONDS = 0.005
+"""Children that end sooner are not reported: until then they are known by their variable."""
 
 
 class Guardian:
-    """The guardian of the processes whose marker begins with `name`, or whose birthmark is of those that
-    begin with `birthmark`."""
+    """Guards the processes whose marker begins with `name`, or whose birthmark belongs to the series of
+    `birthmark`."""
 
     def __init__(self, name: str, birthmark: int) -> None:
         self.pid: int | None = None
@@ -44,7 +43,7 @@ class Guardian:
         self._birthmark = birthmark
         self._since = proc.ticks_now() - 1
         self._launcher = Launcher()
-        self._told: dict[int, bytes] = {}
+        self._reported: dict[int, bytes] = {}
         self._unsent: dict[int, bytes] = {}
         self._sender: asyncio.TimerHandle | None = None
         self._pipe: int | None = None
@@ -71,7 +70,7 @@ class Guardian:
 
     def gone(self, pid: int) -> None:
         """Tell that nothing of a child, or of an adopted process, is left."""
-        if self._told.pop(pid, None) is None:
+        if self._reported.pop(pid, None) is None:
             return
         if self._unsent.get(pid, b"E").startswith(b"E"):
             self._soon(pid, b"E %d\n" % pid)
@@ -79,7 +78,7 @@ class Guardian:
             del self._unsent[pid]
 
     async def aclose(self) -> None:
-        """End the guardian and reap it. Whom it guards must be gone."""
+        """Stop the guardian and reap it. The processes that it guards must be gone."""
         self._closed = True
         if self._sender is not None:
             self._sender.cancel()
@@ -88,13 +87,13 @@ class Guardian:
             await self._ended
 
     def _send(self, pid: int, line: bytes) -> None:
-        self._told[pid] = line
+        self._reported[pid] = line
         self._soon(pid, line)
 
     def _soon(self, pid: int, line: bytes) -> None:
         self._unsent[pid] = self._unsent.get(pid, b"") + line  # a number may be given again
         if self._sender is None and not self._closed:
-            self._sender = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._send_all)
+            self._sender = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._send_all)
 
     def _send_all(self) -> None:
         if self._sender is not None:
@@ -113,7 +112,7 @@ class Guardian:
             return  # it has ended, and is started again
         except BlockingIOError:
             pass
-        self._watch.send(signal.SIGKILL)  # it does not listen; another one will be told everything
+        self._watch.send(signal.SIGKILL)  # it does not read; the next one gets all reports
 
     def _start(self) -> None:
         readable, self._pipe = pipe()
@@ -134,7 +133,7 @@ class Guardian:
         self._ended = loop.create_future()
         self._watch = ExitWatch(self.pid, self._reap)
         self._unsent.clear()
-        self._write(b"".join(self._told.values()))
+        self._write(b"".join(self._reported.values()))
 
     def _launch(self, readable: int, folder: int) -> Launch:
         script = os.fsencode(Path(guardian_process.__file__))

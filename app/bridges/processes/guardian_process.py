@@ -1,16 +1,12 @@
 """The guardian: a small process that ends what a killed daemon has left running.
 
-Owns: nothing while its daemon lives, but for remembering which processes are the daemon's. Once the
-daemon is gone it kills them, and what they start meanwhile, until nothing is left, and ends.
-Never: anything else of this package. It is run as a file, by an interpreter that loads as little as
-it can: it waits as long as the daemon lives, and its memory is all that it costs.
+Owns: remembering the daemon's processes; after its death killing them and what they start. Never: imports of
+this package. It runs as a file.
 
-Its arguments are the name that begins the marker of every child of this daemon, the name of the
-variable that holds the marker, the first of their birthmarks, and the tick before which none of them was
-started. On stdin the
-daemon tells of leaders (`L pid ticks`), of orphans that it adopted (`M pid ticks`), and of those
-that are gone (`E pid`). The end of stdin or of the daemon means that the daemon was killed: one that
-stops ends its guardian first.
+Its arguments are the name at the beginning of each child's marker, the variable that holds the marker, the
+first birthmark, and the tick before which no child was started. Lines on stdin report leaders (`L pid
+ticks`), adopted orphans (`M pid ticks`) and ends (`E pid`). The end of stdin or of the daemon means that the
+daemon was killed: a daemon that stops ends its guardian first.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ Found = tuple[int, int, int]
 
 
 class Guardian:
-    """What is known of the daemon's processes."""
+    """The known processes of the daemon."""
 
     def __init__(self, name: str, variable: str, birthmark: int, since: int) -> None:
         self.mark = os.fsencode(f"{variable}={name}.")
@@ -48,7 +44,7 @@ class Guardian:
         self._looked = 0.0
 
     def listen(self) -> bool:
-        """Take what the daemon tells; False at its end."""
+        """Read the daemon's lines; return False at its end."""
         try:
             chunk = os.read(0, 1 << 16)
         except BlockingIOError:
@@ -73,8 +69,8 @@ class Guardian:
             self.known[number] = started
 
     def look(self) -> None:
-        """Remember what those that are known have started: whoever is cut off from its parents,
-        in a session of its own and without the marker, could not be told apart later."""
+        """Remember the children of known processes: one that loses its parents, session and marker could not
+        be recognised later."""
         if time.monotonic() < self._looked + STEP_SECONDS:
             return
         self._looked = time.monotonic()

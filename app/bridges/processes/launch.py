@@ -1,11 +1,9 @@
-"""Starting one process: a thin skin over the C library's posix_spawn.
+"""Starts one process by the C library's posix_spawn.
 
-Owns: the calls into the C library. Never: waiting for what it started; `process` does that.
+Owns: the calls into the C library. Never: waiting for the process (`process`).
 
-Python's own ways leave out what is needed together: a working folder given by descriptor (a path
-could have been exchanged since it was checked), a session whose controlling terminal is the given
-one (which the new session leader gets by opening it), no code of ours between fork and exec (which
-in a process with threads can deadlock), and no inherited descriptor.
+Python's own functions cannot combine a working folder given by descriptor, a new session with a controlling
+terminal, no code between fork and exec, and no inherited descriptors.
 """
 
 from __future__ import annotations
@@ -36,11 +34,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start. `files` become descriptors 0, 1 and 2; an `Opening` of a terminal makes it the
-    controlling one. `folder` is a descriptor. Descriptors in `files` must not be 0, 1 or 2.
-
-    `argv[0]` names the program as the child is told of it, `program` is the file that is run.
-    """
+    """A program to start: the file `program`, with `argv[0]` as the name it sees. `files` become descriptors
+    0, 1 and 2 and must be others themselves; an `Opening` of a terminal makes it the controlling one.
+    `folder` is a descriptor."""
 
     program: bytes
     argv: Sequence[bytes]
@@ -93,10 +89,8 @@ class Launcher:
             self._call("posix_spawn_file_actions_addclosefrom_np", actions, first)
 
     def _signals_and_session(self) -> ctypes.Array[ctypes.c_char]:
-        """Return the attributes, which are the same for every child.
-
-        The child starts with no signal ignored or blocked: Python ignores some, and children
-        of a daemon started by `nohup` would else never notice a hang-up."""
+        """Return the attributes, the same for every child. It starts with no signal ignored or blocked:
+        Python ignores some, and children of a daemon started by `nohup` would miss hang-ups."""
         attributes = ctypes.create_string_buffer(_BUFFER_BYTES)
         self._call("posix_spawnattr_init", attributes)
         signals = ctypes.create_string_buffer(_BUFFER_BYTES)

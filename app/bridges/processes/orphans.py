@@ -1,11 +1,10 @@
-"""Processes that outlived whoever started them, and to which child of the daemon they belong.
+"""Processes that outlived their parent, and the child of the daemon they belong to.
 
-Owns: adopting, ending and reaping them. The daemon is a subreaper: whatever a child starts and
-leaves behind, by a double fork or in a session of its own, becomes a child of the daemon. Within a cage
-it becomes a child of the cage's first process, which reaps it; both are called keepers here. It is
-known again by a variable in its environment, by its birthmark, by its session, by having been seen below
-its child before, or by having been started while only one child was there. Never: processes of the
-daemon's own session; those are somebody else's.
+Owns: adopting, ending and reaping them. Never: processes of the daemon's own session.
+
+The daemon is a subreaper: processes that its children leave behind become its children. In a cage they become
+children of the cage's first process. Both are called keepers. An orphan is recognised by a variable, its
+birthmark, its session, having been seen below its child, or having started while only one child ran.
 """
 
 from __future__ import annotations
@@ -66,14 +65,14 @@ class Family:
                     waiting.append(child)
 
     def kill(self) -> None:
-        """Kill what was left behind, and whatever else turns up."""
+        """Kill the processes left behind, and all that are found later."""
         self.doomed = True
         for watch in list(self.members.values()):
             watch.send(signal.SIGKILL)
 
 
 class Orphans:
-    """All families of one keeper, and the orphans that cannot be told apart. `cage` is the process id of
+    """All families of one keeper, and the orphans without a known family. `cage` is the process id of
     a cage's first process when that is the keeper, and not the daemon."""
 
     def __init__(self, cage: int | None = None) -> None:
@@ -106,7 +105,7 @@ class Orphans:
 
     @property
     def has_families(self) -> bool:
-        """Whether anything is there of what was started."""
+        """Whether a child, or anything that it left behind, is running."""
         return bool(self._families) or bool(self._starting)
 
     @contextmanager
@@ -119,7 +118,6 @@ class Orphans:
             self._starting -= 1
 
     def began(self, family: Family, leader: int) -> None:
-        """Note that the child runs."""
         family.leader = leader
         self._families[family.marker] = family
         if self._guardian is not None:
@@ -136,7 +134,6 @@ class Orphans:
         self._forget()
 
     def sweep(self) -> None:
-        """Look for orphans that have come to the keeper."""
         leaders = {family.leader for family in self._families.values() if not family.ended}
         seen = set(proc.children_of_first_thread(self.keeper_pid)) - leaders
         if self._guardian is not None:
@@ -160,7 +157,7 @@ class Orphans:
         return islice(new, max(0, MAX_WATCHED - watched))
 
     async def aclose(self, seconds: float) -> None:
-        """Wait, not longer than `seconds`, for the end of those that could not be told apart, and
+        """Wait, not longer than `seconds`, for the end of orphans without a known family, and
         stop looking. The families are gone by then."""
         self.sweep()
         self._forget()
@@ -242,7 +239,7 @@ class Orphans:
         return next(noted, None)
 
     def _claim(self, pid: int) -> None:
-        """Give an orphan to its family when it can be told by now: a program that was just being
+        """Give an orphan to its family if it is known by now: a program that was just being
         loaded when it was first seen shows no environment."""
         marker = proc.variable(pid, MARKER)
         if marker is not None and marker in self._families:

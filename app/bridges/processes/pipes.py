@@ -1,7 +1,7 @@
-"""The descriptors between the daemon and a child it starts.
+"""The descriptors between the daemon and a child.
 
-Owns: making them, handing the child's ends to the launch, wrapping the daemon's ends as streams.
-Never: starting or ending the child. Every descriptor made here is closed here.
+Owns: making them, handing the child's ends over, wrapping the daemon's ends as streams, closing them. Never:
+starting the child.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, TypedDict
 
 from app.bridges.processes.launch import Opening
 
@@ -27,9 +27,22 @@ Errors = Literal["pipe", "null", "stdout"] | int
 Files = tuple[int | Opening, int | Opening, int | Opening]
 
 
-class Ends:
-    """The descriptors of one start."""
+class StartOptions(TypedDict, total=False):
+    """How a child is connected, and what outlives it.
 
+    `stdin` is `null` unless it is a pipe; `stdout` and `stderr` are pipes unless given. `terminal` is the
+    descriptor of a terminal's inner side: the controlling terminal, which takes stdout and stderr. With
+    `lingers` the processes that the child leaves behind live until the child is stopped, killed or closed.
+    """
+
+    stdin: Input
+    stdout: Output
+    stderr: Errors
+    terminal: int | None
+    lingers: bool
+
+
+class Ends:
     def __init__(self) -> None:
         self._given: list[int] = []
         self._writable: int | None = None
@@ -50,17 +63,22 @@ class Ends:
             self._given.append(copies[-1])
         return copies
 
-    def on_pipes(self, stdin: Input, stdout: Output, stderr: Errors) -> Files:
-        """Return the child's files, of which those that are pipes get an end here."""
-        first = self._input(stdin)
-        second = self._output("stdout", stdout)
+    def files(self, options: StartOptions) -> Files:
+        """Return the child's files. Raises OSError when `terminal` is no terminal."""
+        terminal = options.get("terminal")
+        if terminal is None:
+            return self.on_pipes(options)
+        # Opened by the child, so that it becomes the controlling one.
+        opening = Opening(os.fsencode(os.ttyname(terminal)), os.O_RDWR)
+        return self._input(options.get("stdin", "null")), opening, 1
+
+    def on_pipes(self, options: StartOptions) -> Files:
+        """Return the child's files, with an end here for each that is a pipe. A terminal is passed over."""
+        stderr = options.get("stderr", "pipe")
+        first = self._input(options.get("stdin", "null"))
+        second = self._output("stdout", options.get("stdout", "pipe"))
         third: int | Opening = 1 if stderr == "stdout" else self._output("stderr", stderr)
         return first, second, third
-
-    def on_terminal(self, terminal: int, stdin: Input) -> Files:
-        """Return files of which stdout and stderr are the terminal, opened so that it becomes the
-        controlling one. Raises OSError when `terminal` is not a terminal."""
-        return self._input(stdin), Opening(os.fsencode(os.ttyname(terminal)), os.O_RDWR), 1
 
     def _input(self, stdin: Input) -> int | Opening:
         if stdin == "null":
@@ -104,17 +122,16 @@ class Ends:
         return stream
 
     def close_given(self) -> None:
-        """Close what only the child needs."""
         while self._given:
             os.close(self._given.pop())
 
     def close(self) -> None:
-        """Close everything that is still open; what was not written yet is dropped. Of the streams,
-        the descriptors are closed with the next turn of the loop."""
+        """Close everything that is still open; what was not written yet is dropped. The next turn
+        of the loop closes the descriptors of the streams."""
         self.close_given()
         for transport in self.transports:
             if isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size():
-                transport.abort()  # else it would wait for a reader that there is not any more
+                transport.abort()  # else it would wait for a reader that is gone
             else:
                 transport.close()
         kept = [self._writable, *self._readable.values()]
@@ -126,7 +143,6 @@ class Ends:
 
 
 def _file(descriptor: int, mode: Literal["rb", "wb"]) -> BinaryIO:
-    """Return a file for a transport, which closes it."""
     return os.fdopen(descriptor, mode, 0)
 
 

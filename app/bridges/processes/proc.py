@@ -123,29 +123,25 @@ def _content(path: str) -> bytes:
 
 
 def inner_number(pid: int) -> int | None:
-    """Return the number by which a process is known in its own process namespace, None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/status", "rb", 0) as file:
-            content = file.read(1 << 14)
-    except OSError:
-        return None
-    for line in content.splitlines():
-        if line.startswith(b"NSpid:"):
-            return int(line.split()[-1])
-    return pid
+    """Return the number of a process in its own process namespace, None when it is gone."""
+    found = _last_of(pid, b"NSpid:")
+    return pid if found == -1 else found
 
 
 def user(pid: int) -> int | None:
     """Return the number of the user that a process acts as on files, None when it is gone."""
+    found = _last_of(pid, b"Uid:")
+    return None if found == -1 else found
+
+
+def _last_of(pid: int, name: bytes) -> int | None:
+    """Return the last number in a line of a process' status; -1 without the line, None when it is gone."""
     try:
         with open(f"/proc/{pid}/status", "rb", 0) as file:
             content = file.read(1 << 14)
     except OSError:
         return None
-    for line in content.splitlines():
-        if line.startswith(b"Uid:"):
-            return int(line.split()[-1])
-    return None
+    return next((int(line.split()[-1]) for line in content.splitlines() if line.startswith(name)), -1)
 
 
 def memory_of_tree(pid: int) -> int:

@@ -1,8 +1,7 @@
-"""Child processes: the only place that starts any.
+"""Starts child processes; nothing else in the daemon does.
 
-Owns: the children of the daemon, their pipes and their end. Each child has a session and process
-group of its own, inherits no descriptor, and takes whatever it started with it when it is killed.
-Never: what the children are for.
+Owns: the daemon's children: each has its own session and group, inherits no descriptor, ends with its
+descendants. Never: their purpose.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from app.bridges.processes.birthmark import given
-from app.bridges.processes.child import GRACE_SECONDS, KILL_SECONDS, Child, Finished, SpawnFailed
+from app.bridges.processes.child import KILL_SECONDS, Child, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.command_line import in_words, plain, program, variables
 from app.bridges.processes.exit_watch import ExitWatch
@@ -23,9 +23,7 @@ from app.bridges.processes.guardian import MARKER
 from app.bridges.processes.launch import Launch, Launcher
 from app.bridges.processes.loopback import LOOPBACK, connected, free_port
 from app.bridges.processes.orphans import Orphans
-from app.bridges.processes.pipes import Ends, Errors, Input, Output
-
-__all__ = ["GRACE_SECONDS", "Child", "ChildProcesses", "Finished", "SpawnFailed"]
+from app.bridges.processes.pipes import Ends, StartOptions
 
 log = logging.getLogger("kaged.children")
 
@@ -41,7 +39,6 @@ class OwnChild:
         self._ended: Callable[[int], None] = lambda _: None
 
     def watch(self, ends: Callable[[], None], ended: Callable[[int], None]) -> None:
-        """Reap it when it ends."""
         self._ends, self._ended = ends, ended
         self._watch = ExitWatch(self.pid, self._reap)
 
@@ -85,43 +82,28 @@ class ChildProcesses(ChildStarter):
         a second."""
         self._orphans.sweep()
 
-    async def start(  # noqa: PLR0913
+    async def start(
         self,
         argv: Sequence[str | bytes],
         *,
         owner: str,
         cwd: int | Path,
         env: Mapping[str, str],
-        stdin: Input = "null",
-        stdout: Output = "pipe",
-        stderr: Errors = "pipe",
-        terminal: int | None = None,
-        lingers: bool = False,
         passed: Sequence[int] = (),
+        **options: Unpack[StartOptions],
     ) -> Child:
-        """Start a program in a session of its own.
-
-        `cwd` is a path or the descriptor of a folder, `env` the whole environment, `owner` whom
-        the log names. With `terminal`, the descriptor of a terminal's inner side, that is the
-        controlling terminal and takes stdout and stderr, while `stdin` stays what it says. What
-        the child leaves behind when it ends is killed, unless it `lingers`: then it lives until
-        the child is stopped, killed or closed. The descriptors `passed` are the child's 3, 4 and so on.
-        Raises SpawnFailed.
-        """
+        """Start a program in a session of its own. The descriptors `passed` are the child's 3, 4 and so on.
+        Raises SpawnFailed."""
         ends = Ends()
-        family = self._orphans.found(lingers=lingers)
+        family = self._orphans.found(lingers=options.get("lingers", False))
         try:
-            if terminal is None:
-                files = ends.on_pipes(stdin, stdout, stderr)
-            else:
-                files = ends.on_terminal(terminal, stdin)
             arguments = [plain(part) for part in argv]
             launch = Launch(
                 program=program(arguments[0], env),
                 argv=arguments,
                 env=variables({**env, MARKER: family.marker}),
                 folder=cwd if isinstance(cwd, int) else ends.folder(cwd),
-                files=files,
+                files=ends.files(options),
                 passed=ends.beyond(passed),
             )
             with given(family.birthmark):
@@ -140,10 +122,6 @@ class ChildProcesses(ChildStarter):
             raise
         return child
 
-    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of a process: what is given."""
-        return dict(given)
-
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment. Raises OSError."""
         return free_port()
@@ -153,6 +131,5 @@ class ChildProcesses(ChildStarter):
         return await connected(host, port)
 
     async def aclose(self) -> None:
-        """Kill and reap everything."""
         await asyncio.gather(*(child.aclose() for child in list(self._children)))
         await self._orphans.aclose(KILL_SECONDS)

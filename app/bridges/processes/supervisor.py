@@ -26,7 +26,6 @@ class Restarts:
 
     @property
     def wait_seconds(self) -> float:
-        """How long to wait before the next start."""
         return self._back_off[self.crashes - 1] if 0 < self.crashes <= len(self._back_off) else 0.0
 
     def started(self) -> None:
@@ -73,7 +72,6 @@ class FailureWindow:
 
     @property
     def wait_seconds(self) -> float:
-        """How long to wait before the next start."""
         return min(self._longest, self._first * 2.0 ** min(self._in_a_row - 1, 32)) if self._in_a_row else 0.0
 
     def started(self) -> None:

@@ -1,7 +1,7 @@
-"""Which TCP sockets there are on this machine, and which processes hold them, by what the kernel says.
+"""TCP sockets of this machine and the processes that hold them, by the kernel's tables.
 
-Owns: reading its tables, and telling whether the other end of a connection is a process that descends
-from this one. Never: refusing a connection (`api.access_middleware`).
+Owns: reading the tables; whether a descendant of the daemon is at the other end. Never: refusing it
+(`api.access_middleware`).
 """
 
 from __future__ import annotations
@@ -73,15 +73,14 @@ def held_sockets(pid: int) -> Iterator[str]:
 class Peer:
     """The other end of one connection. It is looked up once."""
 
-    _told_unknown = False
+    _warned = False
 
     def __init__(self) -> None:
         self._descends: bool | None = None
 
     async def descends(self, peer: Address | None, here: Address | None) -> bool:
-        """Tell whether a process that this one has started, itself or through others, is at the other end.
-
-        A peer on this machine that is gone counts as one. Where the kernel does not tell, none does."""
+        """Tell whether a descendant of this process is at the other end. A local peer that is gone counts as
+        one; where the kernel does not say, none does."""
         if self._descends is None:
             if peer is None or here is None:
                 return False
@@ -89,8 +88,8 @@ class Peer:
                 self._descends = await asyncio.to_thread(peer_descends, peer, here)
             except (OSError, ValueError) as problem:
                 self._descends = False
-                if not Peer._told_unknown:
-                    Peer._told_unknown = True
+                if not Peer._warned:
+                    Peer._warned = True
                     log.warning("the processes of clients cannot be looked up: %s", problem)
         return self._descends
 
@@ -118,7 +117,7 @@ def _has_left(found: TcpSocket, local: Container[str], remote: Container[str], *
     stand for a moment when it holds none any more."""
     for look in range(looks):
         if look:
-            time.sleep(_PAUSE_SECONDS)  # noqa: TID251 - nothing tells when the kernel is done; in a thread
+            time.sleep(_PAUSE_SECONDS)  # noqa: TID251 - the kernel reports no end; in a thread
         now = _socket(local, remote)
         if now is None or now.inode != found.inode:
             return True

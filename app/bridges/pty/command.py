@@ -1,7 +1,7 @@
-"""One command on a terminal of its own, from its start to the end of all that it started.
+"""One command on a terminal of its own, until everything it started has ended.
 
-Owns: the child, its terminal and output, and the order in which they end. Never: how many commands
-there may be.
+Owns: the child, its terminal and output, and the order in which they end. Never: how many commands there may
+be.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from app.bridges.processes.child import Child
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import Child
 from app.bridges.pty.output import MAX_RECENT, OpenFile, Output
 from app.bridges.pty.terminal import Terminal
 from app.ids import now_ms
@@ -82,7 +82,7 @@ class Command:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The shell, while it runs, and what it has left behind; not what these have started in turn."""
+        """The shell, while it runs, and its orphans, without their children."""
         if self._child is None or self.ended_at is not None:
             return ()
         shell = (self._child.pid,) if self._child.exit_code is None else ()
@@ -97,15 +97,12 @@ class Command:
 
     @property
     def lingers(self) -> bool:
-        """Whether something goes on that nobody is about to end."""
+        """Whether background processes run that are not being stopped."""
         return self._child is not None and bool(self._child.left_behind) and not self._ending
 
     async def start(self) -> None:
-        """Start the shell. Raises SpawnFailed.
-
-        With job control (`-m`) the shell gives background jobs process groups of their own, as at
-        a prompt: else the kernel would hang them up when the shell, whose terminal it is, ends.
-        """
+        """Start the shell. Raises SpawnFailed. With job control (`-m`) background jobs get process groups of
+        their own: else the kernel would hang them up when the shell ends."""
         try:
             self._child = await self.spec.children.start(
                 ["/bin/sh", "-m", "-c", self.spec.command],
@@ -147,7 +144,6 @@ class Command:
         return text, lost
 
     def tail(self) -> str:
-        """Return the end of the output."""
         return self.output.since(self.output.position - MAX_RECENT)[0]
 
     async def stop(self, grace_seconds: float = GRACE_SECONDS) -> None:

@@ -1,7 +1,6 @@
-"""The terminals of the daemon: the front door of this bridge.
+"""The terminals of the daemon.
 
-Owns: which commands run and which have outlived their call, per session, and how many may.
-Never: who may run what; that was decided before.
+Owns: which commands run or have outlived their call, per session, and how many may. Never: who may run them.
 """
 
 from __future__ import annotations
@@ -10,26 +9,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
-from app.bridges.pty.command import GRACE_SECONDS, Command, CommandSpec, CommandState
-from app.bridges.pty.output import MAX_FILE, MAX_KEPT, OpenFile
-from app.bridges.pty.terminal import COLUMNS, ROWS
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.pty.command import GRACE_SECONDS, Command, CommandSpec
 from app.ids import new_id
-
-__all__ = [
-    "COLUMNS",
-    "MAX_FILE",
-    "MAX_KEPT",
-    "ROWS",
-    "TERMINAL_VARIABLES",
-    "Command",
-    "CommandSpec",
-    "CommandState",
-    "OpenFile",
-    "SpawnFailed",
-    "TerminalManager",
-    "TooManyCommands",
-]
 
 REMEMBERED = 8
 """Ended background commands of a session whose last output can still be read."""
@@ -71,11 +54,9 @@ class TerminalManager:
 
     @asynccontextmanager
     async def command(self, spec: CommandSpec) -> AsyncIterator[Command]:
-        """Start a command and give it to the caller, who waits for its end by `finish`.
-
-        What is left of it afterwards is kept as a background command; when the caller fails or is
-        cancelled everything is killed. Raises SpawnFailed and TooManyCommands.
-        """
+        """Start a command for a caller, who waits for it by `finish`. What it leaves running becomes a
+        background command; if the caller fails or is cancelled, everything is killed. Raises SpawnFailed and
+        TooManyCommands."""
         command = self._admit(spec)
         try:
             await command.start()
@@ -107,16 +88,14 @@ class TerminalManager:
         return self._commands.get(session_id, {}).get(command_id)
 
     async def stop(self, command: Command) -> None:
-        """Ask everything of a command to end, and kill what does not."""
+        """Ask all processes of a command to end, and kill those that do not."""
         await command.stop(self._grace)
 
     async def end_session(self, session_id: str) -> None:
-        """Kill and forget the commands of a session that is over."""
         commands = self._commands.pop(session_id, {})
         await asyncio.gather(*(command.aclose() for command in commands.values()))
 
     async def aclose(self) -> None:
-        """Kill everything."""
         await asyncio.gather(*(self.end_session(session_id) for session_id in list(self._commands)))
         await asyncio.gather(*self._closing)
 

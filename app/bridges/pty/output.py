@@ -1,7 +1,6 @@
-"""What a command has written, within bounds: the beginning, the end, and a file with more.
+"""The output of a command, bounded: the beginning, the end, and a file with more.
 
-Owns: the memory that output takes, the file it overflows to, what has not been shown live yet.
-Never: reading the terminal.
+Owns: the memory it takes, its overflow file, what was not shown live yet. Never: reading the terminal.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ OpenFile = Callable[[], BinaryIO]
 
 
 class Output:
-    """`due` tells that the file should be written to, `over` that nothing more is kept at all."""
+    """`due`: the file should be written to; `over`: nothing more is kept."""
 
     def __init__(self, open_file: OpenFile) -> None:
         self.truncated = False
@@ -52,7 +51,7 @@ class Output:
 
     @property
     def behind(self) -> bool:
-        """Whether so much waits for the file that reading should."""
+        """Whether so many bytes wait for the file that reading should pause."""
         return len(self._waiting) >= MAX_WAITING
 
     @property
@@ -65,7 +64,7 @@ class Output:
         return self._total
 
     def add(self, content: bytes) -> None:
-        """Take what the terminal has sent."""
+        """Add output of the terminal."""
         self._keep(self._plain.feed(content))
         if self._called:
             self._live += content
@@ -107,11 +106,10 @@ class Output:
 
     @property
     def has_file(self) -> bool:
-        """Whether there is a file, or will be."""
         return bool(self._file or self._waiting)
 
     async def write(self) -> None:
-        """Write to the file what is waiting for it. A file that cannot be written is given up."""
+        """Write the waiting output to the file. A file that cannot be written is given up."""
         async with self._writing:
             content, self._waiting = self._waiting, bytearray()
             if content and not self.over:
@@ -168,7 +166,7 @@ def _cut_front(buffer: bytearray, limit: int) -> None:
 
 
 def _within(text: str, limit: int) -> str:
-    """Return as much of a text as takes so many bytes: what stands for a byte that is no text takes three."""
+    """Return the part of a text that fits into so many bytes; an invalid byte takes three."""
     if text.isascii():
         return text
     return text.encode("utf-8")[:limit].decode("utf-8", "ignore")

@@ -22,11 +22,8 @@ _DEALT_WITH_AT_ONCE = 16
 
 
 class Terminal:
-    """`received` is called with every chunk of output, on the event loop, from the first `resume` on; it
-    may call `pause`.
-
-    Raises OSError when the system has no more terminals.
-    """
+    """Calls `received` with every chunk of output on the event loop, from the first `resume` on; it may call
+    `pause`. Raises OSError when the system has no more terminals."""
 
     def __init__(self, received: Callable[[bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -54,7 +51,7 @@ class Terminal:
             self._inner = -1
 
     def read_now(self) -> None:
-        """Read what is there, without waiting to be told that there is something."""
+        """Read what there is now, without waiting for the event loop."""
         if self._reading:
             self._read()
 
@@ -67,13 +64,12 @@ class Terminal:
             self._loop.call_later(seconds, self.resume)
 
     def resume(self) -> None:
-        """Read on."""
         if not self._reading and not self.ended.is_set():
             self._reading = True
             self._loop.add_reader(self._outer, self._read)
 
     def close(self) -> None:
-        """Close both sides; who still runs on the terminal is hung up."""
+        """Close both sides; processes on the terminal get a hang-up."""
         self.pause()
         self.release()
         if self._outer >= 0:
@@ -82,10 +78,8 @@ class Terminal:
         self.ended.set()
 
     def _read(self) -> None:
-        """Read what is there, up to a bound: others want the event loop, too.
-
-        What was read is dealt with before the kernel, which keeps little, has no room for more.
-        """
+        """Read what there is, up to a bound, so that others get the event loop and the kernel's small buffer
+        does not fill."""
         chunks: list[bytes] = []
         try:
             for number in range(1, _READS_AT_ONCE + 1):

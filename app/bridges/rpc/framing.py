@@ -1,7 +1,7 @@
-"""Messages on a byte stream, each behind a header that says how long it is, or each on a line.
+"""Messages on a byte stream, each after a header with its length, or each on a line.
 
-Owns: reading and writing both framings: `Content-Length: N`, an empty line, N bytes, as language
-servers and debug adapters use it; and lines, as plugins do. Never: what the messages say.
+Owns: both framings: `Content-Length` (language servers, debug adapters) and lines (plugins). Never: the
+messages.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ class FramingError(Exception):
 
 
 class Frames(Protocol):
-    """Messages as they come."""
-
     async def read(self) -> bytes | None:
         """Return the next message, None at the end of the stream. Raises FramingError."""
 
@@ -35,11 +33,10 @@ class Framing(Protocol):
         """Return the bytes that are sent for a message."""
 
     def reader(self, stream: asyncio.StreamReader) -> Frames:
-        """Return what reads the messages of a stream."""
+        """Return a reader of the stream's messages."""
 
 
 def frame(body: bytes) -> bytes:
-    """Return the body behind its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -78,11 +75,8 @@ class LineReader:
         self._empty = 0
 
     async def read(self) -> bytes | None:
-        """Return the next line without its end, None at the end of the stream.
-
-        Raises FramingError for a line that is too long, and for one that is cut off by the end of the
-        stream. Nothing can be read after that.
-        """
+        """Return the next message; None at the end of the stream. Raises FramingError for one that is
+        malformed, too long or cut off; nothing can be read after that."""
         while True:
             end = self._buffer.find(b"\n", self._searched)
             if end - self._begin > self._max_line or (
@@ -117,11 +111,8 @@ class FrameReader:
         self._max_body = max_body
 
     async def read(self) -> bytes | None:
-        """Return the next body, None at the end of the stream.
-
-        Raises FramingError for what is no frame, for one that is cut off by the end of the stream,
-        and for a body that is too long. Nothing can be read after that.
-        """
+        """Return the next message; None at the end of the stream. Raises FramingError for one that is
+        malformed, too long or cut off; nothing can be read after that."""
         length: int | None = None
         for number in range(MAX_HEADER_LINES):
             line = await self._line()

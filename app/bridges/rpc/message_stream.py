@@ -1,9 +1,7 @@
-"""Messages to and from a process that is not trusted, in both directions at once.
+"""A stream of messages to and from an untrusted process.
 
-Owns: what every such protocol needs: the loop that reads, the one order in which messages leave, who
-waits for an answer, the bounds, and the end of it all. Whatever the counterpart sends, nothing here
-grows without bounds, blocks the loop or waits for ever after the end. Never: what a message says,
-which its subclasses know, and the process.
+Owns: reading, the order of sending, open requests, bounds, and the end. Never: the content of messages
+(subclasses); the process.
 """
 
 from __future__ import annotations
@@ -45,10 +43,9 @@ class PeerClosed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How messages are read and sent. `parse` turns a message's bytes into a value, or raises FramingError.
-    `pace` is told the size of each message in bytes and says how many seconds to wait before the next
-    one is read: so the counterpart is held back by its own full pipe. `max_unsent` is how many bytes
-    may wait for a counterpart that does not read."""
+    """How messages are read and sent. `parse` turns bytes into a value, or raises FramingError. `pace` gets
+    the size of each message and returns the seconds to wait before the next, so that a fast sender blocks on
+    its pipe. `max_unsent` bounds the bytes for a peer that does not read."""
 
     framing: Framing
     parse: Callable[[bytes], Any]

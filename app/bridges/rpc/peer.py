@@ -1,7 +1,7 @@
-"""Conversations by JSON-RPC with another process, in both directions at once.
+"""JSON-RPC with another process, in both directions.
 
-Owns: pairing answers with requests and cancelling, either way. Never: the stream of messages and its
-end, what methods mean, and the process.
+Owns: pairing answers with requests, and cancelling. Never: the stream (`message_stream`), the methods, the
+process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Id = int | str
 
 
 class ResponseError(Exception):
-    """An answer that is an error: one received, or one to give."""
+    """An error as the answer to a request, received or sent."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -33,12 +33,9 @@ class ResponseError(Exception):
 
 
 class JsonRpcPeer(MessageStream):
-    """One end of a conversation.
-
-    `on_notification` is called for each notification, in the order of arrival; what it raises is
-    logged. `on_request` is awaited for each request, several at a time; what it returns is the
-    answer, a ResponseError is an error as answer. `name` is for the log.
-    """
+    """One end of a conversation. `on_notification` is called in the order of arrival; its errors are logged.
+    `on_request` is awaited, several at a time; it returns the answer or raises ResponseError. `name` is for
+    the log."""
 
     def __init__(
         self,
@@ -55,12 +52,9 @@ class JsonRpcPeer(MessageStream):
         self._on_request = on_request
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Send a request and return the result that is answered.
-
-        It leaves at once, in the order of calls. Raises ResponseError when the answer is an error
-        and PeerClosed when the conversation ends before it, or has. When the caller is cancelled
-        the counterpart is told, and its late answer is dropped.
-        """
+        """Send a request, in the order of calls, and return its result. Raises ResponseError for an error as
+        answer, and PeerClosed when the conversation is over. Cancelling it sends a cancellation and drops the
+        late answer."""
         if self.reason is not None:
             raise PeerClosed(self.reason)
         number = next(self._numbers)

@@ -1,15 +1,14 @@
-"""The bounds of what runs in a cage: control groups for all of it, where the machine lets the daemon
-make some, and limits of each process.
+"""The bounds of a cage: control groups where the daemon may make them, and limits of each process.
 
-Owns: which of the two holds what, and a cage's control groups. Never: wall time (`wall_time`).
+Owns: which of the two bounds what, and the control groups of a cage. Never: wall time (`wall_time`).
 
-A limit of the number of processes does nothing for root, and one of the address space stops programs
-that only reserve it: so memory is bounded by what a process has written to, and both by control groups
-where there are any.
+A process limit does not bind root, and an address-space limit stops programs that only reserve memory. So
+both are bounded by control groups where there are any.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ _MIB = 1 << 20
 _TREE = Path("/sys/fs/cgroup")
 _MINE = Path("/proc/self/cgroup")
 _PREFIX = "kaged-"
+REMOVE_SECONDS, REMOVE_STEP_SECONDS = 2.0, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +146,13 @@ class ControlGroups:
             del self._folders[controller]
         return not self._folders
 
+    async def remove_all(self) -> None:
+        """Remove them all, within some seconds: a process that was just killed may still be in one."""
+        for _ in range(round(REMOVE_SECONDS / REMOVE_STEP_SECONDS)):
+            if self.remove():
+                return
+            await asyncio.sleep(REMOVE_STEP_SECONDS)
+
 
 def _set(folder: Path, setting: _Setting) -> None:
     for number, (file, value) in enumerate(setting.values):
@@ -157,7 +164,6 @@ def _set(folder: Path, setting: _Setting) -> None:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the empty groups of daemons that were killed."""
     with suppress(OSError):
         for name in os.listdir(parent):
             pid = name.removeprefix(_PREFIX).partition("-")[0]

@@ -1,7 +1,6 @@
 """An assembler for the classic BPF programs that filter system calls.
 
-Owns: instructions, comparisons of a call's number, architecture and arguments, and the program's bytes.
-Never: which calls are refused (`seccomp_rules`).
+Owns: instructions, comparisons, and the bytes of a program. Never: which calls are refused (`seccomp_rules`).
 """
 
 from __future__ import annotations

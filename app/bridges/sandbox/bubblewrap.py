@@ -1,7 +1,7 @@
-"""How bubblewrap is told what a cage is.
+"""The arguments that describe a cage to bubblewrap.
 
-Owns: its arguments, and the descriptors that go with them. Everything of the project is bound by
-descriptor: by path, 12 of 30 racing launches mounted what lay outside. Never: starting it.
+Owns: the arguments and descriptors. Places of the project are bound by descriptor, safe against swapped
+links. Never: starting it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _stage(number: int) -> str:
 
 
 def _staged(bounds: Sequence[Bound]) -> list[dict[str, object]]:
-    """Return what the entrance is told of the places that lie in folders which are kept."""
+    """Return the places in kept folders as the entrance gets them."""
     return [
         {"path": one.path, "folder": one.folder, "from": _stage(number), "kept": _kept_around(one.path)}
         for number, one in enumerate(bounds)

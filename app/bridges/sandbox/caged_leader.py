@@ -1,7 +1,7 @@
-"""The own process of a command in a cage, as the daemon reaches it.
+"""The main process of a command in a cage, as the daemon reaches it.
 
-Owns: the descriptor of the process, and from it signals and the noticing of its end. Never: reaping;
-that the cage's holder does, and it says how the process has ended.
+Owns: its descriptor, signals, and noticing its end. Never: reaping: the holder does, and reports the exit
+code.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _TO_GROUP = 4
 
 
 class ExitListener(Protocol):
-    """What a holder does for those whom it has started."""
+    """The holder's side of a command."""
 
     def signal(self, number: int, what: int) -> None:
         """Have the group of command `number` signalled."""
 
     def lost(self, number: int) -> None:
-        """Note that the end of command `number` was not told."""
+        """Note that the exit code of command `number` did not come."""
 
 
 class CagedLeader:
@@ -63,7 +63,6 @@ class CagedLeader:
             self._holder.signal(self._number, number)
 
     def finish(self, code: int) -> None:
-        """Note its end, once."""
         if self._descriptor is None:
             return
         self._loop.remove_reader(self._descriptor)

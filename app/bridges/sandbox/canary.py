@@ -1,7 +1,7 @@
-"""The canary: a command in a cage that shows what this machine can hold, before anybody relies on it.
+"""The canary: a command in a cage that proves what this machine can hold.
 
 Owns: the trial, its controls inside and outside, and the finding. Never: why a machine cannot
-(`host_support`), or what cages are made of; they are made as every other is.
+(`host_support`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _CALLS = (
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a trial has found: the names of what held, and what did not. `problem`: why there was none."""
+    """The result of a trial: the names of the checks that hold, and of those that do not. `problem`: why
+    there was no trial."""
 
     passed: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
@@ -173,7 +174,7 @@ async def _run(name: TierName, keeper: Callable[[Tier], CageKeeper], ground: _Gr
 
 
 def _as_trial(answer: Any, name: TierName) -> Trial:
-    """Read what the canary says; what it does not speak of has failed."""
+    """Read the report of the canary; a check without a report has failed."""
     passed = tuple(str(one) for one in answer["passed"])
     failed = {str(one): str(seen) for one, seen in answer["failed"].items()}
     checks = EVERYWHERE + (WITH_NAMESPACES if name == "full" else ())

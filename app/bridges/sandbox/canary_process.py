@@ -1,12 +1,12 @@
-"""What runs in the cage that shows whether this machine can hold one. Run as a program text.
+"""The program that runs in a trial cage. It runs as a program text.
 
-Owns: trying what must work in a cage and what must not, and telling what was otherwise. Never: anything
-of this package, or any change outside the folder that it is given.
+Owns: trying what must work and what must not, and reporting. Never: imports of this package; changes outside
+its folder.
 
-Its argument is JSON: `granted`, `outside` (a folder with a file `canary`), `port` (somebody of the host
-listens there), `daemon` (process id), `namespaces` (name to the host's), `system_calls` (name, number,
-arguments and the error number that it must end with). It prints JSON: `passed`, the names of what was as
-it must be, and `failed`, names and what was seen.
+Its argument is JSON: `granted`, `outside` (a folder with a file `canary`), `port` (a listener of the host),
+`daemon` (process id), `namespaces` (name to the host's), `system_calls` (name, number, arguments and the
+error number that each must end with). It prints JSON: `passed`, the names of the checks that hold, and
+`failed`, names and observations.
 """
 
 from __future__ import annotations

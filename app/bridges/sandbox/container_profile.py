@@ -1,11 +1,9 @@
-"""The profile for Docker and Podman under which a container can hold cages of namespaces.
+"""The seccomp profile for Docker and Podman with which a container can hold cages.
 
-Owns: what of the cages' own rules holds for the whole container, as `docker/seccomp.json`. Never: what a
-cage refuses; that comes on top.
+Owns: the rules for the whole container (`docker/seccomp.json`). Never: what a cage refuses in addition.
 
-A container's usual profile refuses what makes a namespace, so that there are no cages in it. This one lets
-bubblewrap work, and refuses the rest of what a cage refuses for everything in the container. To write it:
-`python -m app.bridges.sandbox.container_profile > docker/seccomp.json`.
+The usual profile of a container refuses to make namespaces. Write this one with `python -m
+app.bridges.sandbox.container_profile > docker/seccomp.json`.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ CAGES_NEED = frozenset(
 
 
 def container_profile() -> dict[str, Any]:
-    """Return the profile as Docker reads it."""
     names = [name for name in (*REFUSED, *ABSENT) if name not in CAGES_NEED]
     refused: list[dict[str, Any]] = [_refusal(sorted(names))]
     refused += [_refusal(["socket"], _equal(0, family)) for family in OTHER_FAMILIES]
@@ -41,7 +38,6 @@ def container_profile() -> dict[str, Any]:
 
 
 def profile_text() -> str:
-    """Return the file's content."""
     return json.dumps(container_profile(), indent=2) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""The network egress of a cage: its proxy, where the cage allows hosts at all.
+"""The network egress of a cage: its proxy, where the cage allows hosts.
 
 Owns: when the proxy's socket is made, and that the proxy ends with its holder. Never: what it allows.
-The socket is made before anything runs in the cage: then the holder is still what the daemon started, and
-keeps no copy with which it could make the daemon's side wait.
+
+The socket is made before anything runs in the cage, so no process of the cage keeps a copy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PORT = 17_777
 """On the cage's own loopback, the same in every cage: a new holder needs no new variables."""
 
 MAX_REFUSED = 20
-"""Hosts that whoever runs in the cage is told about at a time."""
+"""The most refused hosts in one note to the agent."""
 
 Record = Callable[[str, str, dict[str, Any]], None]
 """Takes an audit event's name, the project's id and the data."""
@@ -30,7 +30,7 @@ Record = Callable[[str, str, dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the proxies of all cages have in common: how they connect, and who keeps what they tell."""
+    """What the proxies of all cages share: the dialler, and the recorder of audit events."""
 
     dialler: Callable[[], Dialler] = Dialler
     record: Record | None = None
@@ -38,7 +38,7 @@ class Outside:
 
 @dataclass(slots=True)
 class Egress:
-    """Of one cage. `about` is said with everything that the audit is told: whose cage it is."""
+    """The egress of one cage. `about` is the owner of the cage, in every audit event."""
 
     cage: Cage
     outside: Outside
@@ -53,7 +53,7 @@ class Egress:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What tells programs of the proxy, nothing where there is none."""
+        """The variables that name the proxy; empty where there is none."""
         return proxy_variables(PORT) if self._is_needed else {}
 
     async def open(self, holder: Holder) -> None:
@@ -80,7 +80,6 @@ class Egress:
         return refused
 
     async def aclose(self) -> None:
-        """End what is left of it."""
         for proxy in list(self._proxies):
             self._close(proxy)
         await asyncio.gather(*self._closing)
@@ -94,7 +93,7 @@ class Egress:
         task.add_done_callback(self._closing.discard)
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
-        """Have the audit keep something about the cage."""
+        """Record an audit event about the cage."""
         if event == "cage.connection_refused" and data["host"] and len(self._refused) < MAX_REFUSED:
             place = data["host"] if data["port"] is None else f"{data['host']}:{data['port']}"
             self._refused.setdefault(place, data["reason"])

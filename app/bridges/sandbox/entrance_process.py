@@ -1,13 +1,10 @@
-"""The entrance: what the first process of a cage does before it becomes the holder.
+"""The entrance: the first program in a cage, which becomes the holder.
 
-Owns: binding within the cage what needs another mode than the folder around it, giving up every right,
-and the filter of system calls. After that it runs the holder's program, in the same process.
-Never: anything of this package: it is run as a file inside the cage, by an interpreter that loads as
-little as it can.
+Owns: binding places in the cage, giving up rights, the filter of system calls. Never: imports of this
+package. It runs as a file inside the cage.
 
-Bubblewrap mounts by path. That is safe for places whose parents only it can write to. Below a project's
-folder somebody else may swap a parent for a link at any moment: there the places are opened here,
-without following links, compared with what the daemon has seen, and mounted on by descriptor.
+Bubblewrap mounts by path. Below a project another process may swap a parent for a link, so these places are
+opened here without following links, compared with what the daemon saw, and mounted by descriptor.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ class Swapped(Exception):
     """Something else is in a place by now."""
 
 
-class Place:
+class MountPoint:
     """A place below a granted folder that gets a mount of its own."""
 
     def __init__(self, entry: dict[str, Any]) -> None:
@@ -115,7 +112,7 @@ def move(tree: int, target: int) -> None:
     called("syscall", _MOVE_MOUNT, tree, b"", target, b"", _FROM_EMPTY_PATH | _TO_EMPTY_PATH)
 
 
-def is_there(place: Place, descriptor: int) -> bool:
+def is_there(place: MountPoint, descriptor: int) -> bool:
     found = os.fstat(descriptor)
     return [found.st_dev, found.st_ino] == place.at
 
@@ -139,7 +136,7 @@ def keep_apart() -> None:
     called("syscall", _MOUNT_SETATTR, _WORKING_FOLDER, b"/", _RECURSIVE, attributes, len(attributes))
 
 
-def prepare(place: Place, number: int) -> None:
+def prepare(place: MountPoint, number: int) -> None:
     """Make the mount for a place, from what is there before anything is mounted."""
     descriptor = opened(place.path)
     try:
@@ -161,8 +158,9 @@ def prepare(place: Place, number: int) -> None:
     os.close(descriptor)
 
 
-def put(place: Place, masks: int) -> None:
-    """Mount what was prepared for a place where that is by now. `masks` is the file system of the masks."""
+def put(place: MountPoint, masks: int) -> None:
+    """Mount what was prepared for a place, if the place is unchanged. `masks` is the file system of the
+    masks."""
     target = opened(place.path, masks)
     try:
         if os.fstat(target).st_dev != masks and not is_there(place, target):
@@ -182,20 +180,18 @@ def hide_stage() -> None:
 
 
 def arrange(plan: dict[str, Any]) -> None:
-    """Mount the places, shallow ones first, and make read-only what only had to be written to so far.
-
-    For an ordinary user bubblewrap has made a user namespace within the one that owns the mounts: only in
-    mounts of its own can this process change anything, and there nothing that is read-only by then can be
-    made writable again. So what lies in something read-only is taken while that can still be written to."""
+    """Mount the places, shallow ones first, and make the temporary writable ones read-only. For an ordinary
+    user bubblewrap adds a user namespace: this process can change its own mounts only, and nothing read-only
+    can become writable again. So places below read-only ones are taken while those are still writable."""
     called("unshare", _NEW_MOUNTS)
     keep_apart()
-    places = [Place(entry) for entry in plan["places"]]
+    places = [MountPoint(entry) for entry in plan["places"]]
     masks = os.stat(MASKS).st_dev
     for entry in plan["staged"]:
         unstage(entry)
     for number, place in enumerate(places):
         prepare(place, number)
-    for granted in [Place(entry) for entry in plan["granted_read_only"]]:
+    for granted in [MountPoint(entry) for entry in plan["granted_read_only"]]:
         descriptor = opened(granted.path)
         if not is_there(granted, descriptor):
             raise Swapped(granted.path)

@@ -1,8 +1,7 @@
-"""The daemon's side of one cage's holder: its socket, its commands, and its end.
+"""The daemon's side of a cage's holder: its socket, its commands, and its end.
 
-Owns: asking it to start, and noticing what ends. Never: believing it. A command's process is known by
-the descriptor that came with the answer, and counts only if the kernel says that it is the holder's
-child; whoever says what no holder says is killed with all of its cage.
+Owns: requests to the holder, and noticing ends. Never: trust in it: a process counts only if the kernel says
+that it is the holder's child; a protocol violation ends the cage.
 """
 
 from __future__ import annotations
@@ -98,7 +97,6 @@ class Holder:
         return self._orphans
 
     async def ready(self, seconds: float) -> None:
-        """Wait until it serves. Raises HolderGone."""
         either: set[asyncio.Future[Any]] = {self._ready, self.gone}
         await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not self._ready.done():
@@ -118,27 +116,25 @@ class Holder:
         self._orphans = Orphans(self.pid)
 
     async def start(self, command: Command) -> Leader:
-        """Start a command. Raises HolderGone and Refused."""
         leader = await self._ask("start", command.fields, command.descriptors)
         assert isinstance(leader, CagedLeader)
         return leader
 
-    async def open(self, kind: str, **fields: Any) -> socket.socket:
+    async def open(self, kind: str, **fields: object) -> socket.socket:
         """Return a socket of the cage's own network (`listen`, `connect`). Raises HolderGone, Refused."""
         opened = await self._ask(kind, fields, ())
         assert isinstance(opened, socket.socket)
         return opened
 
     def signal(self, number: int, what: int) -> None:
-        """Have a command's group signalled. What cannot be told at once is not told."""
+        """Have a command's group signalled. A message that cannot be sent at once is dropped."""
         self._say(protocol.request("signal", number, signal=what))
 
     def lost(self, number: int) -> None:
-        """The end of a command was not told in time."""
+        """Note that the exit code of a command did not come in time."""
         self._end_of(number, 255)
 
     def kill(self) -> None:
-        """Kill everything in the cage at once."""
         if self._descriptor is not None:
             with suppress(ProcessLookupError, PermissionError):
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
@@ -146,7 +142,6 @@ class Holder:
             self._bubblewrap.kill()
 
     async def aclose(self) -> None:
-        """Kill everything in the cage and wait until it is gone."""
         self.kill()
         if not await self._bubblewrap.has_ended(END_SECONDS):
             self._bubblewrap.kill()
@@ -345,13 +340,13 @@ def _give(future: asyncio.Future[Any], opened: socket.socket) -> None:
 
 
 def _at_once(one: socket.socket) -> None:
-    """Have a socket closed without a wait: else it could take as long as whoever made it likes."""
+    """Make closing a socket immediate: else its maker could make it take arbitrarily long."""
     with suppress(OSError):
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
 
 
 def _close(descriptor: int) -> None:
-    """Close what the holder has given."""
+    """Close a descriptor from the holder."""
     try:
         one = socket.socket(fileno=descriptor)
     except OSError:

@@ -1,11 +1,10 @@
-"""The holder: the first process of a cage, which starts everything else in it.
+"""The holder: the first process of a cage, which starts all others.
 
-Owns: forking, what a new process inherits, reaping. It speaks with the daemon over the socket that it
-is given as descriptor 3, one message a packet (`holder_protocol`). Never: anything of this package: it
-is run as a file inside the cage by the entrance, which has closed every other descriptor.
+Owns: forking, what a new process inherits, reaping. It serves `holder_protocol` on descriptor 3. Never:
+imports of this package.
 
-It is itself in the cage, and whatever runs there has its user. So it cannot be debugged or read (it is
-not dumpable), keeps no descriptor but the socket and a pipe, and has no secret.
+Processes of the cage run as the same user, so the holder is not dumpable, keeps no other descriptors, and has
+no secret.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Holder:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Do what the daemon says until it is gone."""
+        """Serve the requests of the daemon until it is gone."""
         self.say({"kind": "ready"})
         poller = select.poll()
         poller.register(self.control, select.POLLIN)
@@ -101,16 +100,16 @@ class Holder:
 
     def start(self, request: Request, descriptors: list[int]) -> None:
         number = request["number"]
-        loaded, telling = os.pipe()
+        loaded, report = os.pipe()
         try:
             pid = os.fork()
             if pid == 0:
-                become(request, descriptors, telling)
+                become(request, descriptors, report)
         except OSError:
             os.close(loaded)
             raise
         finally:
-            os.close(telling)
+            os.close(report)
         failure = self.failure(loaded, pid)
         if failure is not None:
             os.waitpid(pid, 0)
@@ -189,8 +188,8 @@ class Holder:
         socket.send_fds(self.control, [json.dumps(message).encode()], descriptors)
 
 
-def become(request: Request, descriptors: list[int], telling: int) -> None:
-    """In the new process: turn into the program, or say what failed."""
+def become(request: Request, descriptors: list[int], report: int) -> None:
+    """In the new process: become the program, or report the failure."""
     step = "session"
     try:
         os.setsid()
@@ -202,8 +201,8 @@ def become(request: Request, descriptors: list[int], telling: int) -> None:
             os.dup2(opened(file, descriptors), number)
         if request["terminal"]:
             fcntl.ioctl(1, termios.TIOCSCTTY, 0)
-        os.closerange(CONTROL, telling)
-        os.closerange(telling + 1, HIGHEST_DESCRIPTOR)
+        os.closerange(CONTROL, report)
+        os.closerange(report + 1, HIGHEST_DESCRIPTOR)
         step = "limits"
         for name, value in request["limits"].items():
             bound(getattr(resource, name), value)
@@ -212,7 +211,7 @@ def become(request: Request, descriptors: list[int], telling: int) -> None:
         step = "load"
         execute(request)
     except OSError as problem:
-        os.write(telling, json.dumps({"errno": problem.errno or 0, "step": step}).encode())
+        os.write(report, json.dumps({"errno": problem.errno or 0, "step": step}).encode())
     finally:
         os._exit(127)
 

@@ -1,10 +1,10 @@
-"""What the daemon and a cage's holder say to each other, one message a packet.
+"""The messages between the daemon and a cage's holder, one per packet.
 
-Owns: writing requests, and reading what a holder says. A holder is inside its cage, and the cage may
-have taken it over: what it says is read as the word of a stranger. Never: sockets.
+Owns: writing requests, and reading answers as untrusted: the cage may have taken the holder over. Never:
+sockets.
 
-Requests are JSON with `kind` and `number`; texts of bytes are written as latin-1. One that is too long
-for a packet comes in a file in memory, the first of the descriptors, and the packet says `elsewhere`.
+Requests are JSON with `kind` and `number`; bytes are written as latin-1. A request that is too long for a
+packet comes in a file in memory, the first of the descriptors, and the packet says `elsewhere`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 class ProtocolViolation(Exception):
-    """The holder has said what no holder says: somebody else speaks."""
+    """The holder has sent a message that no holder sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Answer:
     step: str = ""
 
 
-def request(kind: str, number: int, **fields: Any) -> bytes:
+def request(kind: str, number: int, **fields: object) -> bytes:
     return json.dumps({"kind": kind, "number": number, **fields}).encode()
 
 
@@ -84,7 +84,6 @@ def start_fields(
 
 
 def answer(content: bytes) -> Answer:
-    """Read a packet of a holder. Raises ProtocolViolation."""
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):

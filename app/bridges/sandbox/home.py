@@ -1,8 +1,7 @@
-"""The folders that a cage without mounts of its own has for a home and for files that nobody keeps.
+"""The home and temporary folders of cages without mounts.
 
-Owns: making them, removing them, and removing those of daemons that were killed. Never: what is in them.
-
-Each is locked as long as its daemon lives, so that another daemon can tell which are abandoned.
+Owns: making and removing them, and removing those of killed daemons, which no longer hold their lock. Never:
+their content.
 """
 
 from __future__ import annotations
@@ -35,11 +34,10 @@ class HomeFolder:
 
     @property
     def variables(self) -> dict[str, str]:
-        """How programs are told of them."""
+        """The variables that name them to programs."""
         return {"HOME": str(self.path / "home"), "TMPDIR": str(self.path / "tmp")}
 
     def remove(self) -> None:
-        """Remove them with all that is in them. Blocks."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._descriptor)
 

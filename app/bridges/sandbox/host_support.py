@@ -1,7 +1,6 @@
-"""What of this machine matters for cages: programs and switches of the system, as they are now.
+"""What this machine offers for cages: programs and system switches.
 
-Owns: looking, and what an operator can do about what is missing. Never: deciding; whether a cage holds is
-found by making one (`canary`).
+Owns: looking, and advice to the operator. Never: whether a cage holds (`canary`).
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ _FLAGS = "the flags of docs/cages.md"
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """`landlock` is the version of its interface, 0 without. `namespaces_refused` says which switch of the
-    system keeps ordinary users from making namespaces; None when none is known to. `bounded` is what control
-    groups can bound for a whole cage."""
+    """`landlock` is its interface version, 0 without. `namespaces_refused` names the system switch that
+    forbids ordinary users to make namespaces. `bounded` is what control groups bound for a whole cage."""
 
     bubblewrap: Path | None
     landlock: int
@@ -42,7 +40,6 @@ class Host:
     bounded: frozenset[str] = frozenset()
 
     def findings(self) -> Iterator[tuple[str, str]]:
-        """Yield name and observation, for `kaged doctor`."""
         yield "bubblewrap", str(self.bubblewrap) if self.bubblewrap else "not installed"
         yield "user namespaces", self.namespaces_refused or "no switch forbids them"
         yield "landlock", _landlock_in_words(self.landlock)
@@ -56,7 +53,7 @@ class Host:
         )
 
     def advice(self) -> str:
-        """Return what to do when a cage with namespaces cannot be made."""
+        """Return advice for a machine that cannot make namespaces."""
         if not self.known_machine:
             return "Cages need x86_64 or aarch64"
         if self.bubblewrap is None:
@@ -69,7 +66,6 @@ class Host:
 
 
 def look_at_host() -> Host:
-    """Look at this machine. Blocks: reads some files."""
     refused, advice = _namespaces()
     return Host(
         bubblewrap=on_path("bwrap", {"PATH": SYSTEM_PATH}),
@@ -129,7 +125,7 @@ def _namespaces() -> tuple[str | None, str | None]:
 
 
 def _container() -> str | None:
-    """Return what kind of container this is, if it is one that can be told."""
+    """Return the kind of container, if it is a known one."""
     for path, kind in (("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")):
         if Path(path).exists():
             return kind

@@ -1,7 +1,6 @@
-"""Which file or folder something is, also when its number was given to another one since.
+"""Identifies a file or folder, also after its inode number was reused.
 
-Owns: asking the kernel. Never: opening anything. File systems give the number of what was removed to what
-is made next; when it was made tells them apart.
+Owns: device, inode and creation time from the kernel. Never: opening anything.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 _NO_FOLLOW = 0x100
 _WANTED = 0x7FF | 0x800
-"""What `stat` tells, and the time of making."""
+"""The fields of `stat`, and the creation time."""
 _HERE = -100
 _BYTES = 256
 

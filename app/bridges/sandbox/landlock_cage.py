@@ -1,9 +1,10 @@
-"""A cage of the tier landlock: every command shuts itself in before it is loaded.
+"""A cage of the landlock tier: every command restricts itself before it is loaded.
 
-Owns: what such a cage can be, its folders of its own, its commands and their end. Never: the rules
-themselves (`landlock_process`), or cages with namespaces (`one_cage`). There are no namespaces: commands
-see the process ids of the machine, have no network at all, not even a loopback, and find what is not
-granted refused, not absent.
+Owns: what such a cage can hold, its own folders, its commands and their end. Never: the rules
+(`landlock_process`).
+
+There are no namespaces: commands see the process ids of the machine and have no network, not even a loopback.
+Files that are not granted are refused, not absent.
 Keeps S5 of docs/security.md.
 """
 
@@ -17,13 +18,13 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from app.bridges.processes.child import Child, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.command_line import in_words, plain, variables
 from app.bridges.processes.loopback import LOOPBACK
-from app.bridges.processes.pipes import Errors, Input, Output
+from app.bridges.processes.pipes import StartOptions
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import landlock_process, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
@@ -38,8 +39,6 @@ from app.errors import ToolError
 
 LOADING_SECONDS = 20.0
 """How long a command may take to be loaded. It takes some milliseconds; this is for a machine under load."""
-REMOVE_SECONDS, REMOVE_STEP_SECONDS = 2.0, 0.02
-"""What has just been killed may be in its control group for a moment yet."""
 _PROGRAM = Path(landlock_process.__file__).read_text(encoding="utf-8")
 """Read once, at the daemon's start: who could change the file later would change what runs uncaged."""
 _FLAGS = ("-I", "-S", "-E", "-B", "-c")
@@ -52,9 +51,8 @@ _ANSWER_BYTES = 4_096
 
 
 class LandlockCage(ChildStarter):
-    """The cage `key`. `root` is the project's folder; `read_only` are folders that every cage sees. It
-    starts children itself: it is what `Cages.children` gives out. Raises ToolError `cage_unavailable` for
-    what this tier cannot hold."""
+    """The cage `key`, which is its own starter. `root` is the project's folder; `read_only` are folders that
+    every cage shows. Raises ToolError `cage_unavailable` for what this tier cannot hold."""
 
     apart = False
     """They have the process ids of the daemon."""
@@ -88,7 +86,6 @@ class LandlockCage(ChildStarter):
 
     @property
     def starter(self) -> LandlockCage:
-        """What starts children in it: the cage itself."""
         return self
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
@@ -96,21 +93,17 @@ class LandlockCage(ChildStarter):
         nobody keeps: these are made with the first start."""
         return environment(given, self.cage.env)
 
-    async def start(  # noqa: PLR0913
+    async def start(
         self,
         argv: Sequence[str | bytes],
         *,
         owner: str,
         cwd: int | Path,
         env: Mapping[str, str],
-        stdin: Input = "null",
-        stdout: Output = "pipe",
-        stderr: Errors = "pipe",
-        terminal: int | None = None,
-        lingers: bool = False,
+        **options: Unpack[StartOptions],
     ) -> Child:
-        """Start a program in a session of its own, as `ChildProcesses.start` says, held by landlock. Raises
-        SpawnFailed, and ToolError when the cage or its wall time is over, or it cannot be made."""
+        """Start a program in a session of its own, held by landlock. Raises SpawnFailed, and ToolError when
+        the cage or its wall time is over, or it cannot be made."""
         own = await self._own_folder()
         self.wall_time.begin()
         try:
@@ -134,12 +127,8 @@ class LandlockCage(ChildStarter):
                     owner=owner,
                     cwd=cwd,
                     env={},
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stderr,
-                    terminal=terminal,
-                    lingers=lingers,
                     passed=front.passed,
+                    **options,
                 )
                 await self._loaded(child, front, arguments[0])
         finally:
@@ -149,16 +138,15 @@ class LandlockCage(ChildStarter):
         return child
 
     async def free_port(self) -> int:
-        """There is none. Raises OSError."""
+        """A landlock cage has no ports. Raises OSError."""
         raise OSError(errno.EPERM, "a cage of landlock has no network, not even a loopback")
 
     async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
-        """Nobody listens. Raises OSError."""
+        """A landlock cage has no loopback. Raises OSError."""
         raise OSError(errno.EPERM, "a cage of landlock has no network, not even a loopback")
 
     async def settle(self) -> Settled:
-        """Take away what was made under protected names, as is done after a command, and return what was
-        taken away since this was asked last."""
+        """Take away new protected names, and return all that were taken away since the last call."""
         await self._names.settle(self.is_busy)
         return self._names.take_unsaid()
 
@@ -167,7 +155,6 @@ class LandlockCage(ChildStarter):
             self._names.idle()
 
     def is_busy(self) -> bool:
-        """Whether anything runs in it."""
         return self._starting > 0 or any(not child.is_gone for child in self._running)
 
     def _kill(self) -> None:
@@ -175,7 +162,6 @@ class LandlockCage(ChildStarter):
             child.kill()
 
     async def aclose(self) -> None:
-        """Kill everything in the cage, and remove its folders."""
         self._ended = True
         self.wall_time.close()
         async with self._making:
@@ -184,7 +170,8 @@ class LandlockCage(ChildStarter):
         await self._names.stop_watching()
         await self._names.settle_all()
         self._names.close()
-        await self._remove_groups()
+        if self._groups is not None:
+            await self._groups.remove_all()
         if own is not None:
             await asyncio.to_thread(own.remove)
 
@@ -220,12 +207,6 @@ class LandlockCage(ChildStarter):
         assert self._groups is not None
         limits = process_limits(self.cage.limits, grouped=self._groups.controllers)
         return {"limits": limits, "groups": self._groups.entrances}
-
-    async def _remove_groups(self) -> None:
-        for _ in range(round(REMOVE_SECONDS / REMOVE_STEP_SECONDS)):
-            if self._groups is None or self._groups.remove():
-                return
-            await asyncio.sleep(REMOVE_STEP_SECONDS)
 
     def _filter(self) -> bytes:
         return filter_bytes(self.cage.seccomp, namespaces=False)
@@ -264,7 +245,7 @@ class LandlockCage(ChildStarter):
 
 
 class _Front:
-    """The descriptors that a command is told by how to shut itself in: closed when it is left."""
+    """The descriptors with the restrictions of a command; they are closed on exit."""
 
     def __init__(self, rules: list[dict[str, Any]], places: Sequence[int]) -> None:
         self._rules = rules
@@ -311,12 +292,12 @@ class _Front:
 
 
 def _granted(places: Places) -> list[Bound]:
-    """Return what has a rule of its own; what is protected is left out of the rule around it."""
+    """Return the places with a rule of their own. Protected places are left out of the rule around them."""
     return [one for one in (*places.outer, *places.inner) if one.descriptor >= 0]
 
 
 def _with_exceptions(places: Places) -> Iterator[tuple[Bound, list[list[str]]]]:
-    """Yield what is granted, and of what can be written to the names below that cannot."""
+    """Yield each granted place, with the names below a writable one that stay read-only."""
     read_only = [one.path for one in (*places.outer, *places.inner) if one.how == "ro"]
     for one in _granted(places):
         below = [path for path in read_only if path != one.path and lies_below(path, one.path)]
@@ -335,7 +316,7 @@ def _refuse_what_is_not_held(cage: Cage) -> None:
 def _not_held(why: str) -> ToolError:
     return ToolError(
         "cage_unavailable",
-        f"This cage needs namespaces, and the daemon was set to do with landlock: {why}. Nothing was run. "
+        f"This cage needs namespaces, and the daemon is set to landlock: {why}. Nothing was run. "
         "The operator can remove that from the cage, or run the daemon where sandbox.mode can be full.",
         detail={"tier": "landlock", "reason": why},
     )

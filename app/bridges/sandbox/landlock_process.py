@@ -1,14 +1,13 @@
-"""What a command of the tier landlock is before it is the command: it shuts itself in, then loads it.
+"""The launcher of a command in the landlock tier: it restricts itself, then loads the command.
 
-Owns: dropping rights, the rules of landlock, limits, the filter of system calls, and becoming the program.
-Never: anything of this package. It is run as the text of a program, with the daemon's rights, so that it
-looks at nothing that an agent could have written: no variable, no module, no folder of the project.
+Owns: dropping rights, the landlock rules, limits, the system-call filter. Never: imports, variables or files
+that an agent could have written.
 
-Descriptor 3 is a file in memory with JSON: `argv`, `env` (texts of bytes are written as latin-1), `limits`,
-`groups` (files by which it puts itself into control groups), `filter` (hex) and `rules`, each with `path` or
-`descriptor` (a place among those from 5 on), `rights` (read, write, device) and `without`: paths below it,
-as lists of names, that stay read-only. Descriptor 4 is told what failed, as JSON with `errno` and `step`;
-it is closed without a word when the program is loaded.
+Descriptor 3 is a file in memory with JSON: `argv`, `env` (bytes as latin-1), `limits`, `groups` (files by
+which it joins control groups), `filter` (hex) and `rules`, each with `path` or `descriptor` (counted from 5),
+`rights` (read, write, device) and `without`: paths below it, as lists of names, that stay read-only.
+Descriptor 4 gets JSON with `errno` and `step` after a failure, and is closed without a word when the program
+is loaded.
 """
 
 from __future__ import annotations

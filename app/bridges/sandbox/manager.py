@@ -1,7 +1,6 @@
-"""Cages: the front door of this bridge. Whatever runs caged is started by what `children` returns.
+"""The cages of the daemon. `children` returns the starter of a cage.
 
-Owns: which cages there are, one holder each, and their end. Never: who is caged; that is said by the
-compiled project, a plugin's manifest or the daemon's own settings.
+Owns: which cages exist, and their end. Never: who is caged (project file, plugin manifest, settings).
 """
 
 from __future__ import annotations
@@ -15,29 +14,15 @@ from pathlib import Path
 
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.egress import Egress, Outside, Record
+from app.bridges.sandbox.egress import Egress, Outside
 from app.bridges.sandbox.landlock_cage import LandlockCage
 from app.bridges.sandbox.mounts import RulesOf
 from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.one_cage import OneCage
-from app.bridges.sandbox.quarantine import TakenAway
 from app.bridges.sandbox.tier import Tier
-from app.bridges.sandbox.tier_search import find_tier
 from app.bridges.sandbox.timed_starter import TimedStarter
 from app.cages.cage import Cage
 from app.errors import ToolError
-
-__all__ = [
-    "Cages",
-    "Outside",
-    "Record",
-    "RulesOf",
-    "Settled",
-    "TakenAway",
-    "Tier",
-    "find_tier",
-    "unavailable",
-]
 
 AnyCage = OneCage | LandlockCage | TimedStarter
 IDLE_SECONDS = 0.25
@@ -55,9 +40,9 @@ def unavailable(tier: Tier) -> ToolError:
 
 
 class Cages:
-    """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with.
-    `read_only` are folders outside the system's own that every cage sees; `quarantine` is where what
-    cages make under protected names is kept; `rules_of` a folder say what is ignored in it."""
+    """All cages of the daemon, closed before `children`. `read_only` are further folders that every cage
+    shows; `quarantine` keeps what cages made under protected names; `rules_of` returns the ignore rules of a
+    folder."""
 
     def __init__(
         self,
@@ -81,18 +66,14 @@ class Cages:
 
     @property
     def read_only(self) -> tuple[Path, ...]:
-        """The folders outside the system's own that every cage sees."""
         return self._read_only
 
     async def children(
         self, key: str, cage: Cage, root: Path, *, about: Mapping[str, str] | None = None
     ) -> ChildStarter:
-        """Return what starts processes inside the cage `key`; it is made when it is not there, and made
-        anew when `cage`, or what it names on disk, is another by now. `root` is the project's folder,
-        `about` whose cage it is, for the audit: `project_id`, `session_id` and so on.
-
-        Raises ToolError `cage_unavailable`.
-        """
+        """Return the starter of the cage `key`. The cage is made when it is missing, and replaced when
+        `cage`, or something it names on disk, has changed. `root` is the project's folder, `about` the owner
+        for the audit (`project_id`, `session_id` ...). Raises ToolError `cage_unavailable`."""
         if self.tier.name == "none":
             raise unavailable(self.tier)
         while (found := self._cages.get(key)) is not None and (found.cage, found.root) != (cage, root):
@@ -106,8 +87,8 @@ class Cages:
         return found.starter
 
     async def settle(self, key: str) -> Settled:
-        """Take away what runs in the cage `key` has made under protected names, and return what was taken
-        away since this was asked last. Asked after each command; at the cage's end it is done unasked."""
+        """Take away new protected names in the cage `key`, and return all that were taken away since the last
+        call. Called after each command; the end of a cage does it, too."""
         found = self._cages.get(key)
         return Settled() if found is None else await found.settle()
 
@@ -124,12 +105,11 @@ class Cages:
 
     def take_refused(self, key: str) -> dict[str, str]:
         """Return the hosts that the proxy of the cage `key` has refused since this was asked last, each
-        with the kind of refusal; each host and kind is told once."""
+        with the kind of refusal; each host and kind once."""
         found = self._cages.get(key)
         return found.take_refused() if isinstance(found, OneCage) else {}
 
     def is_busy(self, key: str) -> bool:
-        """Whether anything runs in the cage `key`."""
         found = self._cages.get(key)
         return found is not None and found.is_busy()
 
@@ -149,7 +129,6 @@ class Cages:
             await asyncio.shield(self._close(found))
 
     async def aclose(self) -> None:
-        """End every cage."""
         self._closing.set()
         await asyncio.gather(*(self.end(key) for key in list(self._cages)))
         await asyncio.gather(*self._ending)

@@ -1,8 +1,9 @@
-"""What a cage sees of the host's folders, and as what.
+"""The host folders that a cage shows, each with its mode.
 
-Owns: turning a cage's mounts into places, each opened once without following links; what lies below
-none of the others is bound by descriptor, what lies below one is told to the cage's entrance with the
-number of what is to be there. Never: mounting, or which names are protected (`protected`).
+Owns: opening the places of a cage once, without following links. Never: mounting; protected names
+(`protected`).
+
+A place below no other is bound by descriptor. One below another goes to the entrance with its inode.
 Keeps S5 of docs/security.md.
 """
 
@@ -43,10 +44,9 @@ class Bound:
 
 @dataclass(slots=True)
 class Places:
-    """All places of a cage. `outer` lie below no other, `inner` do; shallow ones come first. `seen` is
-    what was where they were looked for: when it is another by now, the cage has to be made anew.
-    `protected` are the protected names by the path of each place that can be written to; they are
-    closed with it unless they are taken out. Closing it closes all descriptors."""
+    """The places of a cage, shallow ones first. `outer` lie below no other, `inner` do. `seen` are the
+    identities found on the way: when one changes, the cage is replaced. `protected` are the protected names
+    of each writable place. Closing it closes all descriptors, and the names that were not taken out."""
 
     outer: list[Bound] = field(default_factory=list)
     inner: list[Bound] = field(default_factory=list)
@@ -61,8 +61,8 @@ class Places:
 
 
 def open_path(path: str) -> int | None:
-    """Open what is at an absolute path, no component of which is a link; None when it cannot be opened
-    so. What the descriptor stands for cannot be exchanged any more."""
+    """Open an absolute path without links in it; None when that is impossible. The descriptor's target can no
+    longer be swapped."""
     descriptor = os.open("/", _PATH_ONLY | os.O_DIRECTORY)
     try:
         for name in [part for part in path.split("/") if part]:
@@ -91,11 +91,10 @@ def open_places(
     *,
     can_hide: bool = False,
 ) -> Places:
-    """Open everything that the cage names, and the folders `shown`, which are read-only unless the cage
-    says otherwise. `root` is the project's folder, `known` the protected names that were found before:
-    who has made others meanwhile is asked later. `rules_of` a folder say what is ignored in it. Where
-    something `can_hide` single files, pipes and their kin are hidden in what may only be read. Blocks. Raises
-    OSError."""
+    """Open everything that the cage names, and the folders `shown`, read-only unless the cage says otherwise.
+    `root` is the project's folder, `known` the protected names found before, `rules_of` returns the ignore
+    rules of a folder. With `can_hide`, pipes, sockets and devices in read-only places are hidden. Blocks.
+    Raises OSError."""
     mounts = [Mount(Path(path), "ro") for path in shown if not _is_named(path, cage)]
     known = known or {}
     places = Places()
@@ -174,8 +173,8 @@ def _protect(
     known: Mapping[str, ProtectedNames],
     rules_of: RulesOf | None,
 ) -> None:
-    """Add what is protected in a place that can be written to, read-only. A protected name that the cage
-    names, and that is not there, is as new as any other when somebody makes it."""
+    """Add the protected names in a writable place, read-only. A protected name that the cage grants, but that
+    does not exist, counts as new when it is made."""
     named = [os.path.normpath(mount.path) for mount in cage.mounts]
     others = {one.path for one in (*places.outer, *places.inner)} - {bound.path}
     apart = frozenset(
@@ -195,7 +194,7 @@ def _protect(
             continue
         if can_be_bound(found):
             places.inner.append(Bound(path, "ro", found.identity.at, -1, stat.S_ISDIR(found.mode)))
-        elif stat.S_ISLNK(found.mode):
+        elif stat.S_ISLNK(found.mode) and found.parts not in names.scope.exact:
             _protect_target(path, bound, places)
     for parts in list(names.closed):
         if not names.is_closed(parts):
@@ -232,8 +231,8 @@ def _hide_special_files(bound: Bound, places: Places) -> None:
 
 
 def _close(bound: Bound, parts: tuple[str, ...], places: Places) -> None:
-    """Add a folder that nobody can look into, read-only: so nobody in the cage opens it, and changes what
-    is protected in there."""
+    """Add an unreadable folder, read-only, so that no process in the cage opens it to change protected names
+    in it."""
     path = "/".join((bound.path.rstrip("/"), *parts))
     places.seen[path] = found = identity(path)
     if found is not None:
@@ -288,5 +287,5 @@ def real_mounts(cage: Cage, root: Path) -> tuple[Cage, Path]:
 
 
 def place_fields(inner: Sequence[Bound]) -> list[dict[str, object]]:
-    """Return the inner places as the entrance is told of them."""
+    """Return the inner places as the entrance gets them."""
     return [{"path": bound.path, "how": bound.how, "at": list(bound.at)} for bound in inner]

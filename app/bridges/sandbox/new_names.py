@@ -1,12 +1,11 @@
-"""What runs in a cage and makes protected names anew: they are taken away when its command is over.
+"""Protected names that a cage creates are taken away when its command ends.
 
-Owns: which new name was the cage's, and having it taken away. Never: what was there before; that is
-mounted read-only.
+Owns: deciding which names are the cage's, and having them taken away. Never: names from before, which are
+read-only mounts.
 
-Nothing says who has made a name. One that was made, or last changed, while nothing ran in the cage is
-somebody else's: it is left, and frozen with the next holder. Any other is taken for the cage's. It is
-kept, and told, so that whoever else it was can have it back. The times in which something ran are not
-forgotten: a name may be hidden at first, where nobody can look, and be brought out later.
+The kernel does not record who made a name. A name that was made or changed while something ran in the cage
+counts as the cage's; it is kept and reported, so that another owner can have it back. Busy times are never
+forgotten: a name may be hidden first and moved into view later.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from app.bridges.sandbox.quarantine import TakenAway, open_up, take_away
 log = logging.getLogger("kaged.cages")
 
 MAX_ROUNDS = 120
-"""At one time of looking. Of closed folders in closed folders each round opens one."""
+"""The rounds of one look. Each round opens one of several nested closed folders."""
 MAX_TAKEN = 1_000
-"""At one time of looking; what is more is taken the next time."""
-MAX_TOLD = 100
-"""Names that the audit is told one by one, of those taken at one time."""
+"""The names of one look; the next look takes the rest."""
+MAX_EVENTS = 100
+"""Names with an audit event each, of those taken at one time."""
 MAX_LAST_LOOKS = 100
 QUICK_SECONDS = 0.03
 WATCH_SECONDS = 1.0
@@ -40,7 +39,7 @@ WATCH_SHARE = 20.0
 _TICK_NS = 20_000_000
 """Time stamps of files are those of the kernel's last tick, so that they may be a little too early."""
 MAX_BUSY_TIMES = 1_000
-"""Of more, the oldest are taken for one."""
+"""Beyond that, the oldest are counted as one."""
 
 Emit = Callable[[str, dict[str, Any]], None]
 """Takes an audit event's name and data."""
@@ -48,9 +47,8 @@ Emit = Callable[[str, dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was found after a command. `complete` is False when there was too much to look through. `made` are
-    paths of new soft names, which stay; `beyond` is how many protected names are not frozen, as there are
-    too many."""
+    """The findings after a command. `complete` is False when there was too much to look through. `made` are
+    paths of new soft names, which stay; `beyond` counts the protected names that are not frozen."""
 
     taken_away: tuple[TakenAway, ...] = ()
     complete: bool = True
@@ -68,7 +66,7 @@ class Settled:
 
 
 class BusyTimes:
-    """When something ran in a cage, from its making on."""
+    """The times at which something ran in a cage."""
 
     def __init__(self) -> None:
         self._over: tuple[tuple[int, int], ...] = ()
@@ -95,9 +93,8 @@ class BusyTimes:
 
 
 class NewNames:
-    """Of one cage, over all of its holders. `into` is where what is taken away is kept; without `takes`
-    nothing is, and new names are only frozen with the next holder. `rules_of` a folder say what is ignored
-    in it."""
+    """The new names of one cage, over all of its holders. `into` keeps what is taken away; without `takes`
+    new names are only frozen with the next holder. `rules_of` returns the ignore rules of a folder."""
 
     def __init__(
         self, into: Path, emit: Emit, *, takes: bool = True, rules_of: RulesOf | None = None
@@ -115,19 +112,17 @@ class NewNames:
         self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
-        self._told_incomplete = False
-        self._told_beyond = False
+        self._reported_incomplete = False
+        self._reported_beyond = False
         self._unsaid = Settled()
         self._watching: asyncio.Task[None] | None = None
-        self._told_made: set[tuple[str, Identity]] = set()
+        self._reported_made: set[tuple[str, Identity]] = set()
 
     def began(self) -> None:
-        """Note that something is started in the cage."""
         self._busy.began()
         self._to_look = True
 
     def idle(self) -> None:
-        """Note that nothing runs in the cage any more."""
         self._busy.ended()
 
     def watch(self, is_busy: Callable[[], bool]) -> None:
@@ -160,8 +155,8 @@ class NewNames:
         return self._took < QUICK_SECONDS
 
     async def settle(self, is_busy: Callable[[], bool], *, always: bool = False) -> Settled:
-        """Take away what the cage has made since the last time. `is_busy` says whether anything runs. When
-        nothing has run there is nothing to look for, unless it is `always` to be known what is there."""
+        """Take away what the cage has made since the last call. `is_busy` says whether anything runs. When
+        nothing has run, nothing is looked for, unless `always`."""
         async with self._looking:
             if not self._to_look and not always:
                 return Settled()
@@ -170,17 +165,17 @@ class NewNames:
             settled = await asyncio.to_thread(self._look)
             self._took = time.perf_counter() - begun
             self._to_look = self._to_look or not settled.complete
-        for one in settled.taken_away[:MAX_TOLD]:
+        for one in settled.taken_away[:MAX_EVENTS]:
             self._emit("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
-        if len(settled.taken_away) > MAX_TOLD:
-            self._emit("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_TOLD})
-        if not settled.complete and not self._told_incomplete:
-            self._told_incomplete = True
+        if len(settled.taken_away) > MAX_EVENTS:
+            self._emit("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_EVENTS})
+        if not settled.complete and not self._reported_incomplete:
+            self._reported_incomplete = True
             self._emit("cage.names_not_all_seen", {"folders": list(self.known)})
-        for path in settled.made[:MAX_TOLD]:
+        for path in settled.made[:MAX_EVENTS]:
             self._emit("cage.name_made", {"path": path})
-        if settled.beyond and not self._told_beyond:
-            self._told_beyond = True
+        if settled.beyond and not self._reported_beyond:
+            self._reported_beyond = True
             self._emit("cage.names_not_all_frozen", {"folders": list(self.known), "more": settled.beyond})
         else:
             settled = replace(settled, beyond=0)
@@ -195,13 +190,12 @@ class NewNames:
                 return
 
     def learn(self, places: Mapping[str, ProtectedNames]) -> None:
-        """Know of more folders, and of those that are others by now than what lay at their path. Somebody
-        may be looking through these at this moment: they are closed at the end."""
+        """Add folders, and replace those that have changed at their path. A thread may still read the old
+        ones, so they are closed at the end."""
         self._former += [self.known[path] for path in places if path in self.known]
         self.known |= places
 
     def close(self) -> None:
-        """Forget what is known."""
         for names in (*self.known.values(), *self._former):
             names.close()
         self.known.clear()
@@ -228,12 +222,12 @@ class NewNames:
         for folder, names in list(self.known.items()):
             for found in list(names.made.values()):
                 path = "/".join((folder.rstrip("/"), *found.parts))
-                if (path, found.identity) not in self._told_made and self._busy.hold(found.changed_ns):
-                    self._told_made.add((path, found.identity))
+                if (path, found.identity) not in self._reported_made and self._busy.hold(found.changed_ns):
+                    self._reported_made.add((path, found.identity))
                     yield path
 
     def _open_up(self, names: ProtectedNames) -> bool:
-        """Open the folders of the cage's that cannot be looked into; tell whether there were any."""
+        """Open the cage's unreadable folders; return whether there were any."""
         closed = names.closed if self._takes else ()
         opened = [parts for parts in sorted(closed) if open_up(names.descriptor, parts, self._busy.hold)]
         return bool(opened)

@@ -1,4 +1,4 @@
-"""One cage of the daemon: its holder, made when it is needed and made anew when what it shows is another.
+"""One cage of the daemon: its holder, made when it is needed and replaced when its mounts change.
 
 Owns: the holder's making and end, the cage's bounds, and what it keeps. Never: what runs in it.
 """
@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import bubblewrap, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.egress import Egress
@@ -36,14 +37,13 @@ MOST_PROCESSES = 4096
 """Processes and threads of a cage that says nothing of them: one that multiplies without end is held."""
 MOVED_TIMES = 10
 COUNT_SECONDS = 1.0
-REMOVE_SECONDS = 2.0
 _MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory")
 """What is said when something was moved between looking at it and binding it."""
 
 
 class OneCage:
-    """The cage `key`. `root` is the project's folder, `names` takes away what it may not make,
-    `read_only` is what every cage sees besides the system."""
+    """The cage `key`. `root` is the project's folder, `names` takes away forbidden new names, `read_only` are
+    folders that every cage shows."""
 
     def __init__(
         self,
@@ -107,8 +107,7 @@ class OneCage:
         yield holder
 
     async def settle(self) -> Settled:
-        """Take away what was made under protected names, as is done after a command, and return what was
-        taken away since this was asked last."""
+        """Take away new protected names, and return all that were taken away since the last call."""
         await self._names.settle(self.is_busy)
         return self._names.take_unsaid()
 
@@ -125,7 +124,6 @@ class OneCage:
         await self._names.settle(self.is_busy)
 
     async def aclose(self) -> None:
-        """Kill everything in the cage."""
         self._ended = True
         self.wall_time.close()
         if self._keeper is not None:
@@ -140,7 +138,8 @@ class OneCage:
         await asyncio.gather(*self._looking)
         await self._names.settle_all()
         self._names.close()
-        await self._remove_groups()
+        if self._groups is not None:
+            await self._groups.remove_all()
 
     def take_refused(self) -> dict[str, str]:
         """Return the hosts that were refused since this was asked last, each with the kind of refusal."""
@@ -153,7 +152,6 @@ class OneCage:
         return found if self._groups is None else found | self._groups.exceeded()
 
     def is_busy(self) -> bool:
-        """Whether anything runs in it."""
         present = () if self._holder is None else (self._holder,)
         return any(holder.is_busy for holder in (*self._retired, *present))
 
@@ -165,7 +163,7 @@ class OneCage:
             holder.kill()
 
     def _retire(self, holder: Holder) -> None:
-        """Let what runs in an old holder end in it."""
+        """Keep an old holder until nothing runs in it."""
         self._retired.add(holder)
         holder.gone.add_done_callback(lambda _: self._retired.discard(holder))
         if not holder.is_busy:
@@ -274,19 +272,11 @@ class OneCage:
             state=state,
         )
 
-    async def _remove_groups(self) -> None:
-        if self._groups is None:
-            return
-        for _ in range(round(REMOVE_SECONDS / 0.02)):
-            if self._groups.remove():
-                return
-            await asyncio.sleep(0.02)
-
     def _cannot(self, problem: Exception) -> ToolError:
         reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
         return ToolError(
             "cage_unavailable",
-            f"The cage could not be made: {reason}. Nothing was run; `kaged doctor` tells the operator more.",
+            f"The cage could not be made: {reason}. Nothing was run. The operator can run `kaged doctor`.",
             detail={"reason": reason},
         )
 

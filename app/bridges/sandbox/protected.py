@@ -1,11 +1,8 @@
-"""The protected names below a folder that a cage may write to: those that are there, and new ones.
+"""The protected names below a folder that a cage may write: the present ones and new ones.
 
-Owns: finding them, and finding cheaply what is new. A name appears only by changing its folder, and the
-time of that change cannot be set back, so that folders which have not changed need not be read again.
-Never: what happens to what is found.
+Owns: finding them, and finding new ones cheaply by the change times of folders. Never: what happens to them.
 
-Looking is not a boundary: paths are followed as they are. Who acts on what is found opens it without
-following links, and compares.
+Paths are followed here as they are. Whoever acts on a finding opens it without following links, and compares.
 Keeps S8 of docs/security.md.
 """
 
@@ -32,7 +29,7 @@ MAX_NAMES = 500
 MAX_SOFT_NAMES = 200
 """The same of soft ones."""
 MAX_KNOWN = 20_000
-"""How many names of both classes are known. One that is not can be told from no other."""
+"""How many names of both classes are known. An unknown one cannot be identified later."""
 MAX_DEPTH = 100
 MAX_PATH = 3_000
 """Bytes of a path below the folder. What lies deeper, or farther, counts as a protected name: nobody could
@@ -128,8 +125,8 @@ class ProtectedNames:
         return max(0, len(self.found) - MAX_NAMES) + max(0, len(self.soft) - MAX_SOFT_NAMES)
 
     def noted(self, apart: Set[Parts]) -> list[Found]:
-        """Return what is to be frozen: what was found, as far as the budget of each class goes, and lies in
-        none of the places `apart`, which are left alone from now on."""
+        """Return the names to freeze: those found, within the budget of each class. Names in `apart` are left
+        alone from now on."""
         with self._one_looks:
             if self.apart != apart:
                 self._leave(frozenset(apart))

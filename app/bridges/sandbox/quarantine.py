@@ -1,11 +1,7 @@
-"""Taking away what a cage has made under a protected name.
+"""Moves what a cage made under a protected name into quarantine.
 
-Owns: moving it out of the project, by descriptor, to where the daemon keeps such things. Never: finding
-it (`protected`), or deciding whether it was the cage's.
-
-Whatever is in the project is somebody else's to change meanwhile: the way there is walked without
-following links, and only what was found is moved. Where the project lies on another file system it is
-copied and then removed, as much of it as is allowed.
+Owns: moving it out of the project by descriptor, without following links; copying across file systems. Never:
+finding it (`protected`).
 """
 
 from __future__ import annotations
@@ -36,9 +32,8 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TakenAway:
-    """Something that a cage has made under a protected name. `path` is where it was; `kept_at` is the
-    folder where the daemon keeps it, None when it could not be taken away and is still there. `whole`:
-    everything of it was kept."""
+    """A file or folder that a cage made under a protected name, at `path`. `kept_at` is the folder where the
+    daemon keeps it; None when it could not be moved. `whole`: all of it was kept."""
 
     path: str
     kept_at: str | None
@@ -47,7 +42,7 @@ class TakenAway:
 
 def take_away(root: int, folder: str, found: Found, into: Path) -> TakenAway | None:
     """Move what was found below the descriptor `root`, whose path is `folder`, into a new folder below
-    `into`. None when it is not there any more. Blocks."""
+    `into`. None when it is gone. Blocks."""
     path = "/".join((folder.rstrip("/"), *found.parts))
     parent = _parent(root, found.parts)
     if parent is None:

@@ -1,11 +1,9 @@
-"""Which system calls a cage refuses, and the filter that does it.
+"""The system calls that a cage refuses, and their filter.
 
-Owns: the rules, each with its reason, and `filter_bytes`. Never: installing a filter; bubblewrap does
-that, or the holder of a cage without namespaces.
+Owns: the rules, each with its reason, and `filter_bytes`. Never: installing a filter.
 
-A call is refused with EPERM, as if a right were missing. What a program can do without, because older
-kernels have not got it either, answers ENOSYS, so that its library falls back to what the filter can
-judge: a filter sees the arguments of a call and not what they point to.
+A refused call ends with EPERM. A call that older kernels lack ends with ENOSYS, so that libraries fall back
+to one whose arguments the filter can judge.
 Keeps S6 of docs/security.md.
 """
 
@@ -98,7 +96,7 @@ _OF_OTHER_PROCESSES = {
     "setpriority": 1,
     "ioprio_set": 1,
 }
-"""Where the process is told; 0 is the caller."""
+"""The argument with the process id; 0 is the caller."""
 
 _Case = tuple[Comparison, ...]
 
@@ -119,13 +117,9 @@ def filter_bytes(
     namespaces: bool = True,
     machine: str | None = None,
 ) -> bytes:
-    """Return the filter as an array of `struct sock_filter`, for `bwrap --seccomp` or `seccomp(2)`.
-
-    `seccomp` relaxed allows looking into other processes, nothing else. `unix_sockets` allows AF_UNIX.
-    Without `namespaces` (the tier landlock) there is no network at all, and nothing that the processes
-    of a user share. `machine` is as `platform.machine()` says it. Raises ValueError for a machine that
-    there is no table for.
-    """
+    """Return the filter as an array of `struct sock_filter`. The profile `relaxed` allows debugging other
+    processes. `unix_sockets` allows AF_UNIX. Without `namespaces` (the tier landlock) there is no network,
+    and nothing that processes of a user share. Raises ValueError for an unknown `machine`."""
     architecture = architecture_of(machine or platform.machine())
     program = Program()
     program.require_architecture(architecture.number, errno.ENOSYS)
@@ -142,7 +136,6 @@ def filter_bytes(
 
 
 def architecture_of(machine: str) -> Architecture:
-    """Return the table of a machine. Raises ValueError without one."""
     found = ARCHITECTURES.get(machine.lower())
     if found is None:
         raise ValueError(f"there is no table of system calls for {machine}; x86_64 and aarch64 have one")
@@ -150,8 +143,8 @@ def architecture_of(machine: str) -> Architecture:
 
 
 def refusals(seccomp: Seccomp, *, unix_sockets: bool, namespaces: bool) -> list[_Refusal]:
-    """Return what is refused; what depends on arguments comes first, because the kernel remembers
-    which calls are allowed with any."""
+    """Return the refusals. Those that depend on arguments come first, because the kernel caches calls that
+    are allowed with any."""
     found = [*_modes(namespaces), *_sockets(unix_sockets, namespaces), *_views()]
     found += [] if namespaces else _other_processes()
     terminals: tuple[_Case, ...] = tuple((Comparison(1, "equal", one),) for one in TERMINAL_CALLS)

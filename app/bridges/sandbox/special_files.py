@@ -24,9 +24,8 @@ class TooMany(OSError):
 
 
 def special_files(folder: int, apart: Set[Parts]) -> Iterator[tuple[Parts, Identity, bool]]:
-    """Yield what is neither file, folder nor link below the descriptor `folder`, and the folders that cannot
-    be looked into, each with whether it is a folder. What lies in one of `apart` is left out. Blocks. Raises
-    TooMany."""
+    """Yield the pipes, sockets and devices below the descriptor `folder`, and the folders that cannot be
+    opened, each with whether it is a folder. Places in `apart` are left out. Blocks. Raises TooMany."""
     waiting: deque[Parts] = deque([()])
     entries = hidden = 0
     while waiting:

@@ -1,7 +1,6 @@
-"""Starting children in a cage: what callers hold instead of the daemon's own `ChildProcesses`.
+"""Starts children in a cage, in place of the daemon's own `ChildProcesses`.
 
-Owns: turning a start into a request to the holder, and what a cage changes in the environment. Never:
-making holders; the cage gives one that fits.
+Owns: turning a start into a request to the holder; the environment inside. Never: making holders.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from app.bridges.processes import birthmark
 from app.bridges.processes.child import Child, SpawnFailed
@@ -23,7 +22,7 @@ from app.bridges.processes.command_line import in_words, plain, variables
 from app.bridges.processes.guardian import MARKER
 from app.bridges.processes.launch import Opening
 from app.bridges.processes.loopback import LOOPBACK
-from app.bridges.processes.pipes import Ends, Errors, Files, Input, Output
+from app.bridges.processes.pipes import Ends, Files, StartOptions
 from app.bridges.sandbox import holder_protocol, system_view
 from app.bridges.sandbox.holder import Command, Holder, HolderGone, Refused
 
@@ -37,7 +36,7 @@ _HOST_ONLY_BEGINNINGS = ("XDG_", "KAGED_")
 
 
 class Allocator(Protocol):
-    """What gives a holder that fits the cage as it is now."""
+    """Provides a holder that fits the present state of the cage."""
 
     def lend(self, *, starting: bool) -> AbstractAsyncContextManager[Holder]:
         """Give it for the time of a request. `starting`: it is to start a command. Raises ToolError."""
@@ -47,8 +46,8 @@ class Allocator(Protocol):
 
 
 def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process in a cage: what its caller gives, but for what names places and
-    services of the host, and what the cage says."""
+    """Return the environment of a process in a cage: the caller's, without names of host places and services,
+    and with the cage's own."""
     inside = {
         name: value
         for name, value in given.items()
@@ -78,35 +77,30 @@ class CageStarter(ChildStarter):
         self._tasks: set[asyncio.Task[Child]] = set()
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment that a process has inside."""
         return environment(given, self._own)
 
-    async def start(  # noqa: PLR0913
+    async def start(
         self,
         argv: Sequence[str | bytes],
         *,
         owner: str,
         cwd: int | Path,
         env: Mapping[str, str],
-        stdin: Input = "null",
-        stdout: Output = "pipe",
-        stderr: Errors = "pipe",
-        terminal: int | None = None,
-        lingers: bool = False,
+        **options: Unpack[StartOptions],
     ) -> Child:
-        """Start a program in a session of its own, as `ChildProcesses.start` says, inside the cage: `cwd`
-        and the program are looked for there. Raises SpawnFailed, and ToolError when there is no cage."""
+        """Start a program inside the cage, where `cwd` and the program are resolved. Raises SpawnFailed, and
+        ToolError when there is no cage."""
         ends = Ends()
         try:
             arguments = [plain(part) for part in argv]
-            files, given = _files(ends, stdin, stdout, stderr, terminal)
+            files, given = _files(ends, options)
             path, at = _place(cwd)
             entries = variables(environment(env, self._own))
         except (OSError, ValueError) as problem:
             ends.close()
             raise SpawnFailed(in_words(problem)) from None
         fields = {"argv": arguments, "env": entries, "files": files, "cwd": path, "at": at}
-        fields |= {"terminal": terminal is not None, "lingers": lingers}
+        fields |= {"terminal": options.get("terminal") is not None, "lingers": options.get("lingers", False)}
         task = asyncio.create_task(self._started(fields, given, owner, ends), name=f"start {owner}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -144,7 +138,7 @@ class CageStarter(ChildStarter):
             raise
         return opened
 
-    async def _open(self, kind: str, **fields: Any) -> socket.socket:
+    async def _open(self, kind: str, **fields: object) -> socket.socket:
         try:
             async with self._cage.lend(starting=False) as holder:
                 return await holder.open(kind, **fields)
@@ -178,16 +172,15 @@ class CageStarter(ChildStarter):
         return child
 
 
-def _files(
-    ends: Ends, stdin: Input, stdout: Output, stderr: Errors, terminal: int | None
-) -> tuple[list[int | str], list[int]]:
-    """Return the new process' files as the holder is told of them, and the descriptors to send."""
+def _files(ends: Ends, options: StartOptions) -> tuple[list[int | str], list[int]]:
+    """Return the new process' files as the holder gets them, and the descriptors to send."""
+    terminal = options.get("terminal")
     if terminal is not None:
         os.ttyname(terminal)
-        stdout, stderr = terminal, "stdout"
+        options = {**options, "stdout": terminal, "stderr": "stdout"}
     words: list[int | str] = []
     given: list[int] = []
-    plan: Files = ends.on_pipes(stdin, stdout, stderr)
+    plan: Files = ends.on_pipes(options)
     for number, file in enumerate(plan):
         if isinstance(file, Opening):
             words.append("null")
@@ -223,7 +216,6 @@ def _end_unwanted(ends: Ends, task: asyncio.Task[Child]) -> None:
 
 
 async def _connected(one: socket.socket) -> None:
-    """Wait until a socket is connected. Raises OSError."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     loop.add_writer(one.fileno(), done.set)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HOME = "/home/agent"
-"""The home of whoever runs in a cage."""
+"""The home folder inside a cage."""
 TMP = "/tmp"
 TMP_BYTES = 1 << 30
 SHARED_MEMORY_BYTES = 256 << 20
@@ -103,7 +103,7 @@ def interpreter() -> str:
 
 
 def masked_proc() -> Sequence[str]:
-    """Return the files and folders of /proc that tell of the host and that are there."""
+    """Return the present files and folders of /proc that expose the host."""
     return tuple(f"/proc/{name}" for name in _MASKED_PROC if os.path.exists(f"/proc/{name}"))
 
 

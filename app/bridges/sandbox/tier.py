@@ -16,8 +16,8 @@ sandbox off (`--no-sandbox`), children of caged agents run with the daemon's rig
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What holds on this machine. `reason` says why it is no more, or what was proven; `advice` what an
-    operator can do about it; `found` are single observations by name, for `kaged doctor`."""
+    """The tier of this machine. `reason` says what was proven, or why it is no higher; `advice` is for the
+    operator; `found` are single observations by name, for `kaged doctor`."""
 
     name: TierName
     reason: str

@@ -1,7 +1,7 @@
-"""Which tier this machine holds, found by making a cage and trying it.
+"""Finds the tier that this machine holds by making a cage and trying it.
 
-Owns: the order of the search, and saying why it ended where it did. Never: the trial (`canary`), or
-taking less than was asked for: without what the operator wants, nothing runs in a cage.
+Owns: the order of the search, and the reason for its result. Never: the trial (`canary`); a weaker tier than
+was asked for.
 """
 
 from __future__ import annotations

@@ -9,11 +9,12 @@ import asyncio
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from app.bridges.processes.child import Child
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.loopback import LOOPBACK
-from app.bridges.processes.pipes import Errors, Input, Output
+from app.bridges.processes.pipes import StartOptions
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.new_names import Settled
 from app.bridges.sandbox.wall_time import WallTime
@@ -21,7 +22,7 @@ from app.cages.cage import Cage
 
 
 class TimedStarter(ChildStarter):
-    """The cage `key` that is none. It is its own starter."""
+    """The cage `key` while the sandbox is switched off. It is its own starter."""
 
     apart = False
     """They have the process ids and the loopback of the daemon."""
@@ -38,37 +39,18 @@ class TimedStarter(ChildStarter):
     def starter(self) -> TimedStarter:
         return self
 
-    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of a process: what is given."""
-        return dict(given)
-
-    async def start(  # noqa: PLR0913
+    async def start(
         self,
         argv: Sequence[str | bytes],
         *,
         owner: str,
         cwd: int | Path,
         env: Mapping[str, str],
-        stdin: Input = "null",
-        stdout: Output = "pipe",
-        stderr: Errors = "pipe",
-        terminal: int | None = None,
-        lingers: bool = False,
+        **options: Unpack[StartOptions],
     ) -> Child:
-        """Start a program as `ChildProcesses.start` does. Raises SpawnFailed, and ToolError
-        `walltime_exceeded`."""
+        """Start a program with the daemon's rights. Raises SpawnFailed, and ToolError `walltime_exceeded`."""
         self.wall_time.begin()
-        child = await self._children.start(
-            argv,
-            owner=owner,
-            cwd=cwd,
-            env=env,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            terminal=terminal,
-            lingers=lingers,
-        )
+        child = await self._children.start(argv, owner=owner, cwd=cwd, env=env, **options)
         self._running = {one for one in self._running if not one.is_gone} | {child}
         if self.wall_time.is_over:
             child.kill()
@@ -83,16 +65,13 @@ class TimedStarter(ChildStarter):
         return await self._children.connect(port, host)
 
     async def settle(self) -> Settled:
-        """Nothing is taken away: nothing was held back."""
         return Settled()
 
     async def aclose(self) -> None:
-        """Kill what was started and is still there."""
         self.wall_time.close()
         await asyncio.gather(*(child.aclose() for child in self._running))
 
     def is_busy(self) -> bool:
-        """Whether anything runs that was started here."""
         return any(not child.is_gone for child in self._running)
 
     def _kill(self) -> None:

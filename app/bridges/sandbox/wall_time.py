@@ -33,7 +33,6 @@ class WallTime:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._end)
 
     def close(self) -> None:
-        """Stop counting."""
         if self._timer is not None:
             self._timer.cancel()
 

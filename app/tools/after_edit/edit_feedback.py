@@ -12,13 +12,14 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from app.bridges.lsp.manager import LanguageServers, ProjectLanguages
 from app.errors import ToolError
 from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, Looked, SharedWait, Stamp, StepWait
-from app.tools.after_edit.edit_watch import EditWatch
+from app.tools.after_edit.edit_watch import ASKING, EditWatch
 from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors
 from app.tools.after_edit.server_scope import ServerScope
 from app.tools.contract.call import ToolCallContext
@@ -36,7 +37,7 @@ Key = tuple[str, str, str]
 
 
 class EditFeedback:
-    """One for the daemon; closed before the language servers are. `enabled` tells whether a project
+    """One for the daemon; closed before the language servers are. `enabled` says whether a project
     wants it."""
 
     def __init__(
@@ -56,11 +57,22 @@ class EditFeedback:
         self.edited: Counter[tuple[str, str]] = Counter()
         """Project and path of what is being edited at this moment."""
 
-    def watch(self, context: ToolCallContext, may_read: Callable[[str], Awaitable[bool]]) -> EditWatch | None:
-        """Return what is to hear of the writes of an agent's call; None for others' calls.
+    def follow(
+        self,
+        context: ToolCallContext,
+        allowed: Collection[str],
+        may_call: Callable[[str, dict[str, Any]], Awaitable[bool]],
+    ) -> EditWatch | None:
+        """Return the observer of an agent's call; None for calls outside of runs and for agents without
+        `code.lsp.diagnostics`. `may_call` says whether the agent may make a call."""
+        tool, action = ASKING
+        if context.run_id is None or action not in allowed:
+            return None
 
-        `may_read` tells whether the agent may ask for the diagnostics of a path."""
-        return None if context.run_id is None else EditWatch(self, context, may_read)
+        async def may_read(path: str) -> bool:
+            return await may_call(tool, {"action": action.removeprefix(f"{tool}."), "path": path})
+
+        return EditWatch(self, context, may_read)
 
     async def note(self, session_id: str, agent_path: str) -> str | None:
         """Return, once, what came late about the agent's edits; None when there is nothing."""
@@ -157,7 +169,7 @@ class EditFeedback:
         return check
 
     def delivered(self, context: ToolCallContext, check: FileCheck) -> None:
-        """The agent is told of this check by the result of its call."""
+        """Report this check in the result of the agent's call."""
         key = (context.session_id, context.agent_path, check.path)
         if self._checks.get(key) is check:
             del self._checks[key]

@@ -1,7 +1,7 @@
 """One call of an agent that writes files: the errors before it, and those that it introduced.
 
-Owns: what was written, how long the call waits for a language server, and what its result is told.
-Never: failing the call; an edit that was made is told whatever a server does.
+Owns: what was written, how long the call waits for a language server, and what its result says.
+Never: failing the call; an edit that was made is reported whatever a server does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger("kaged.languages")
 
 MAX_FILES = 8
 MAX_OTHERS = 4
-_ASKING = ("code.lsp", "code.lsp.diagnostics")
+ASKING = ("code.lsp", "code.lsp.diagnostics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class EditWatch:
     async def _asks(self, project: ProjectLanguages) -> ServerScope:
         """Return which server is asked for the agent: as for its question of diagnostics."""
         if self._scope is None:
-            context = replace(self._context, tool_names=_ASKING, consented=frozenset())
+            context = replace(self._context, tool_names=ASKING, consented=frozenset())
             self._scope = await server_scope(context, project)
         return self._scope
 

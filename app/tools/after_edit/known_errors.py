@@ -1,7 +1,7 @@
 """The errors that language servers found in files, kept to compare with what they find later.
 
 Owns: taking diagnostics apart, what is kept of them and for how long it holds, and which errors are
-new. Never: waiting longer than it is told, or what is shown of them.
+new. Never: waiting longer than its deadline, or what is shown of them.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class KnownErrors:
         self._kept: OrderedDict[tuple[str, Readable], _Kept] = OrderedDict()
 
     async def now(self, server: LanguageServer, path: str, seconds: float) -> Rows | None:
-        """Return the errors of what the file holds now; None when the server has not told in time.
+        """Return the errors of what the file holds now; None when the server has not answered in time.
 
         Raises ToolError as `LanguageServer.diagnostics` does."""
         kept = self._kept.get((path, server.reading.readable))
@@ -172,6 +172,11 @@ def _changes(server: LanguageServer) -> int:
 
 def _digest(text: OpenText) -> Digest:
     return digest_of(text.text.encode("utf-8", "surrogatepass"))
+
+
+def error_rows(diagnosed: Diagnosed, encoding: Encoding) -> Rows:
+    """Return the errors in what a server found, by position. Blocking."""
+    return _taken_apart(diagnosed, encoding)[1]
 
 
 def _taken_apart(diagnosed: Diagnosed, encoding: Encoding) -> tuple[Digest, Rows]:

@@ -1,7 +1,6 @@
-"""`agent-<key>`: a subagent as a tool of the agent that it belongs to.
+"""`agent-<key>`: a subagent as a tool of its parent agent.
 
-Owns: the tool's name, parameters and description. Never: the registry, where no such tool stands:
-an agent brings its own with each call; nor running the subagent (the harness does).
+Owns: the tool's name, parameters and description. Never: the registry; running the subagent.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.tools.contract.call import ToolCallContext
-from app.tools.contract.child_answer import ChildAnswer
 from app.tools.contract.definition import GivenParams, ToolDefinition
-from app.tools.contract.ports import ChildTask
+from app.tools.contract.ports import ChildAnswer, ChildTask
 
 PREFIX = "agent-"
 MAX_ANSWER_BYTES = 100_000
@@ -25,7 +23,6 @@ class ChildParams(GivenParams):
 
 
 def agent_tool_name(key: str) -> str:
-    """Return the name of the tool that calls the subagent `key`."""
     return PREFIX + key
 
 

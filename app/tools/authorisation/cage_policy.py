@@ -1,7 +1,7 @@
-"""What a cage grants of a project's files, as a refusal or none.
+"""Refusals for paths that the caller's cage does not grant.
 
-Owns: the words that a caged caller is refused with. Never: opening files (`app.workspace` asks this policy
-about the real path it opened), or what the entries mean (`app.cages`).
+Owns: their words. Never: opening files (`app.workspace` asks for the real path), the meaning of entries
+(`app.cages`).
 Keeps S3 of docs/security.md.
 """
 
@@ -28,6 +28,7 @@ class CagePolicy:
     def __init__(self, cage: Mapping[str, Any], root: Path) -> None:
         self._grants = FileGrants.of(cage.get("fs") or (), root)
         self._guarded = {tuple(path.split("/")) for path in cage.get("guarded") or ()}
+        self._links = {tuple(path.split("/")) for path in cage.get("guarded_links") or ()}
 
     def check(self, parts: tuple[str, ...], access: Access) -> None:
         """Raise ToolError `capability_denied` unless `parts` (below the root) may be used so."""
@@ -43,7 +44,8 @@ class CagePolicy:
         needed = f"fs {access} on {path}"
         if access == "rw" and any(is_protected(part) for part in parts):
             return Lack(needed, "protected names are read-only inside a cage")
-        if access == "rw" and any(parts[: len(one)] == one for one in self._guarded):
+        guarded = parts in self._links or any(parts[: len(one)] == one for one in self._guarded)
+        if access == "rw" and guarded:
             return Lack(needed, "the project file names it: prompts and programs are read-only in every cage")
         if granted:
             return None
@@ -54,8 +56,8 @@ class CagePolicy:
         )
 
     def check_step(self, parts: tuple[str, ...]) -> None:
-        """Raise ToolError `capability_denied` unless the caller may know what is at `parts`: it is
-        granted, or on the way to what is."""
+        """Raise ToolError `capability_denied` unless the caller may know `parts`: it is granted, or on the
+        way to a granted path."""
         if not self.reaches_below(parts):
             self.check(parts, "ro")
 

@@ -1,7 +1,7 @@
-"""The second layer: what a tool requires, held against the caller's cage.
+"""The first two layers: tools of the root agent, then a tool's requirements against the caller's cage.
 
-Owns: the check of paths, named capabilities, system call filter and hosts before a call starts.
-Never: the last word on paths; `file_policy` has that, on the file that was really opened.
+Owns: checking scope, paths, named capabilities, the seccomp profile and hosts before a call starts. Never:
+the opened file (`file_policy`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.cages.network_rules import NetworkRules, Target, shown
+from app.errors import ToolError
 from app.tools.authorisation.cage_policy import CagePolicy, Lack, refusal
-from app.tools.contract.call import ToolCallContext
+from app.tools.contract.call import ROOT_AGENT, ToolCallContext
 from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,
@@ -20,6 +21,20 @@ from app.tools.contract.definition import (
     ToolDefinition,
 )
 from app.workspace import Access, locate
+
+
+def check_principal(definition: ToolDefinition, context: ToolCallContext) -> None:
+    """Raise ToolError `principal_scope_violation` when the caller may not use this tool at all."""
+    if definition.principal_scope == "root-only" and not context.is_root_agent:
+        raise ToolError(
+            "principal_scope_violation",
+            f"{definition.name} is reserved for the root agent ({ROOT_AGENT}); ask it to make this call",
+            detail={
+                "needed": f"to be the root agent ({ROOT_AGENT})",
+                "principal_scope": "root-only",
+                "caller": context.agent_path,
+            },
+        )
 
 
 def check_capabilities(definition: ToolDefinition, effects: Effects, context: ToolCallContext) -> None:

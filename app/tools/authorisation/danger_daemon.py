@@ -1,7 +1,7 @@
-"""Commands that name the daemon's own folder, which holds the operator's token, or that decide in its place.
+"""Commands that name the daemon's own folder, which holds the operator's token, or decide for the operator.
 
-Owns: these judgements, by the text of a command. Never: keeping a program from opening the folder once it
-runs; that is the sandbox's.
+Owns: these judgements, by the text of a command with its known variables. Never: access of a running program
+(the sandbox).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from app.tools.authorisation.known_variables import filled_in
+from app.observability import names_secret
 from app.tools.authorisation.shell_script import Part, Word
 from app.tools.authorisation.watchdog import ALLOW, Verdict
 from app.tools.contract.call import ToolCallContext
@@ -28,10 +29,8 @@ _PATH = re.compile(r"(?<![\w.~/-])/[^\s;|&<>()`,:=*?\[\]{}$]*")
 
 
 class DaemonWatchdog:
-    """Refuses commands that name `data_dir`, by whichever of its names, or something in it.
-
-    The agent's own files in the session's scratch folder may be named, since answers name them; so may a
-    project that lies in the folder. `home` is what `~` stands for in commands.
+    """Denies commands that name `data_dir` or something in it. The agent's own files in the session's scratch
+    folder are allowed, since answers name them; so is a project in that folder. `home` is the value of `~`.
     """
 
     def __init__(self, data_dir: Path, *, home: Path) -> None:
@@ -91,11 +90,12 @@ def _is_in(path: str, folder: str) -> bool:
 
 _PYTHON = re.compile(r"python[0-9.]*")
 _MODULES = ("app", "app.__main__")
+_RUN_MODULE = re.compile(r"-[A-Za-ln-z]*m(.*)", re.DOTALL)
 
 
 def judge_trust(part: Part) -> Verdict | None:
-    """Deny `kaged trust`, also where it is not certain what `kaged` is told."""
-    words = _told(part)
+    """Deny `kaged trust`, also where the arguments of `kaged` are uncertain."""
+    words = _words(part)
     operand = next((word for word in words if not (word.is_certain and word.text.startswith("-"))), None)
     if operand is None or (operand.is_certain and operand.text != "trust"):
         return None
@@ -103,13 +103,35 @@ def judge_trust(part: Part) -> Verdict | None:
     return Verdict("deny", reason, (part.text,))
 
 
-def _told(part: Part) -> tuple[Word, ...]:
+def _words(part: Part) -> tuple[Word, ...]:
     """The words that the command `kaged` is given by this part; none when it is another command."""
     if part.name == "kaged":
         return part.words[1:]
     if _PYTHON.fullmatch(part.name):
         texts = [word.text for word in part.words]
-        for index in range(1, len(texts) - 1):
-            if texts[index] == "-m" and texts[index + 1] in _MODULES:
-                return part.words[index + 2 :]
+        for index, text in enumerate(texts):
+            option = _RUN_MODULE.fullmatch(text)
+            if option is None:
+                continue
+            module = option[1] or "".join(texts[index + 1 : index + 2])
+            if module in _MODULES:
+                return part.words[index + (1 if option[1] else 2) :]
     return ()
+
+
+MAX_VALUE = 4_096
+MAX_PLACES = 100
+_USE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_SET = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=(?:\"([^\"$`\\]*)\"|'([^']*)'|([^\s;&|()<>$`'\"\\]+))")
+
+
+def filled_in(command: str, environment: Iterable[tuple[str, str]]) -> str:
+    """Return the command with the variables of `environment` (name, value), and those that it sets to plain
+    values, written out. Values of variables that are called secrets are not."""
+    known = {name: text for name, *texts in _SET.findall(command) if (text := "".join(texts))}
+    known |= {name: value[:MAX_VALUE] for name, value in environment if not names_secret(name)}
+
+    def value(use: re.Match[str]) -> str:
+        return known.get(use[1] or use[2], use[0])[:MAX_VALUE]
+
+    return _USE.sub(value, command, count=MAX_PLACES) if known else command

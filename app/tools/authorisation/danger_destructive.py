@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from app.tools.authorisation.danger_places import is_device, is_log, is_start_up, place_of
@@ -17,6 +18,7 @@ _FORK_BOMB = re.compile(r"(?<![\w:.])([\w:.]++)\s*+\(\s*+\)\s*+\{\s*+\1\s*+\|\s*
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 _FORMATTERS = frozenset({"wipefs", "fdisk", "sfdisk", "sgdisk", "parted", "cfdisk", "mkswap", "blkdiscard"})
 _WRITERS = frozenset({"cp", "mv", "tee", "install", "shred", "truncate", "ln", "sed"})
+_COSTLY = frozenset({"rm", "dd", "shred", "chmod", "chown", "chgrp", "wipefs", "blkdiscard"})
 _RAISERS = frozenset({"sudo", "doas", "su", "pkexec", "runuser"})
 _GIT_HOOKS = re.compile(
     r"(?i)(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass)|alias\.[\w-]+"
@@ -44,7 +46,7 @@ def judge_script(script: Script) -> Verdict | None:
 
 
 def judge_redirect(redirect: Redirect) -> Verdict | None:
-    """Judge a file that the shell itself would open."""
+    """Judge a file that the shell itself opens."""
     path = redirect.path.text
     if not redirect.writes:
         return None
@@ -53,7 +55,7 @@ def judge_redirect(redirect: Redirect) -> Verdict | None:
     if is_log(path):
         return Verdict("deny", f"it would wipe {path}, which records what was done", (path,))
     if is_start_up(path):
-        return Verdict("ask", f"what is written to {path} runs or holds later, beyond this session", (path,))
+        return Verdict("ask", f"{path} takes effect beyond this session", (path,))
     return None
 
 
@@ -72,6 +74,14 @@ def judge_part(part: Part, root: Path) -> Verdict | None:
     if name in _RAISERS:
         return _verdict("ask", "it would run with another user's rights", part)
     return None
+
+
+def judge_guess(guess: Part, root: Path) -> Verdict | None:
+    """Judge what a command may run besides itself: what would cost files is asked about."""
+    if guess.name not in _COSTLY and not guess.name.startswith("mkfs."):
+        return None
+    verdict = judge_part(guess, root)
+    return None if verdict is None else replace(verdict, action="ask")
 
 
 def _verdict(action: str, reason: str, part: Part) -> Verdict:

@@ -1,7 +1,7 @@
-"""Commands that run what they fetch, or that carry data out of the project.
+"""Commands that run what they download, or send data out of the project.
 
-Owns: the judgement of who talks to the network and what is handed to it. Never: which hosts may be
-reached; that is the cage's and the rules'.
+Owns: judging network commands and the data they are given. Never: which hosts may be reached (cage and
+rules).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from app.tools.authorisation.danger_places import is_key, is_secret
-from app.tools.authorisation.shell_inner import Shell, Unknown
+from app.tools.authorisation.shell_inner import Shell, Text, Unknown
 from app.tools.authorisation.shell_script import Part, Script
 from app.tools.authorisation.shell_wrappers import SHELLS, inner_of
 from app.tools.authorisation.watchdog import Verdict
@@ -71,9 +71,10 @@ def _is_remote(word: str) -> bool:
 
 
 def _runs_foreign(part: Part) -> Verdict | None:
-    """An interpreter that is given what was fetched, or what hides in an encoding."""
+    """An interpreter runs downloaded or encoded input."""
     inner = inner_of(part)
-    takes_input = isinstance(inner, Shell | Unknown) and (part.name in SHELLS or part.name == "eval")
+    unknown = isinstance(inner, Shell | Unknown) or (isinstance(inner, Text) and not inner.whole)
+    takes_input = unknown and (part.name in SHELLS or part.name == "eval")
     sources = part.name in {"source", "."} and any(not word.is_certain for word in part.words[1:])
     interprets = part.name in _INTERPRETERS and part.arguments[:1] in {(), ("-",)}
     if not (takes_input or sources or interprets):

@@ -1,7 +1,6 @@
-"""Places that commands should leave alone: what a path in a command stands for.
+"""What a path in a command looks like: credentials, system folders and so on.
 
-Owns: the classification of paths by their text. Never: looking at the disk; a command may run
-elsewhere and later, so this says what a path looks like, not what it is.
+Owns: classifying paths by their text. Never: looking at the disk: the command may run elsewhere and later.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-Place = Literal[
+PlaceKind = Literal[
     "system", "home", "above", "project", "history", "other_history", "everything", "perhaps_root"
 ]
 
@@ -42,7 +41,7 @@ _START_UP = re.compile(
 )
 
 
-def place_of(path: str, root: Path) -> Place | None:
+def place_of(path: str, root: Path) -> PlaceKind | None:
     """Say what removing or changing `path` with all below it would hit; None when nothing special."""
     if path in _EVERYTHING:
         return "everything"
@@ -76,7 +75,6 @@ def is_log(path: str) -> bool:
 
 
 def is_secret(path: str) -> bool:
-    """Tell whether a path looks like credentials."""
     return _SECRETS.search(path) is not None
 
 

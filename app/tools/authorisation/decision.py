@@ -1,23 +1,22 @@
-"""Which permission rule decides about one subject of a call.
+"""Decides which permission rule applies to a subject of a call.
 
-Owns: the order of rules. The most specific rule wins: an action's name before a tool's or a
-capability's, that before a glob, that before `*`; then the longer literal part of the pattern; then
-session before project before manifest; then deny before ask before allow. Three things stand above
-it: what the project file denies stays denied, what it pins may only be made stricter, and what it
-denies to an agent is denied to all agents below that one.
-Never: asking, or finding out what a call is about.
+Owns: the order of rules. Never: asking a person; finding the subjects of a call.
+
+The most specific rule wins: an action's name, then a tool's or capability's, a glob, `*`; then the longer
+literal pattern; then session, project, manifest; then deny, ask, allow. Three things outrank it: denials of
+the project file hold, pinned rules can only be made stricter, and a denial for an agent holds for all agents
+below it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
 from app.tools.contract.naming import portable_name, rule_name
-from app.tools.contract.rules import PermissionRule, RuleAction
-from app.tools.contract.subject import Subject
+from app.tools.contract.rules import PermissionRule, RuleAction, Subject
+from app.workspace.globs import text_matches
 
 _SCOPES = {"manifest": 0, "project": 1, "session": 2}
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -25,10 +24,8 @@ _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens, and the rule that says so; None when no rule does.
-
-    `uncertain` means that a rule might apply, which cannot be told from what is known.
-    """
+    """The action, and the rule that decided; None without one. `uncertain`: a rule may apply, but the subject
+    is not fully known."""
 
     action: RuleAction
     rule: PermissionRule | None = None
@@ -56,7 +53,7 @@ class RuleBook:
 
     @property
     def restricts(self) -> bool:
-        """Whether any rule could stand in the way."""
+        """Whether any rule could deny or ask."""
         own = any(rule.action != "allow" for rule in self._everyones)
         return own or any(book.restricts for book in self._above)
 
@@ -120,10 +117,14 @@ def _covers(rule: PermissionRule, subject: Subject) -> bool:
 def _might_cover(rule: PermissionRule, subject: Subject) -> bool:
     if subject.dynamic:
         return True
-    return any(
-        known < len(text) and could_match(rule.pattern, text[:known], subject.kind)
-        for text, known in subject.spellings
+    return any(_may_mean(rule, text, known, subject) for text, known in subject.spellings) or any(
+        matches(rule.pattern, text, subject.kind) or _may_mean(rule, text, known, subject)
+        for text, known in subject.guesses
     )
+
+
+def _may_mean(rule: PermissionRule, text: str, known: int, subject: Subject) -> bool:
+    return known < len(text) and could_match(rule.pattern, text[:known], subject.kind)
 
 
 def _specificity(ranked: tuple[tuple[int, int], PermissionRule]) -> tuple[int, ...]:
@@ -132,8 +133,8 @@ def _specificity(ranked: tuple[tuple[int, int], PermissionRule]) -> tuple[int, .
 
 
 def _rank(name: str, tools: Sequence[str], capability: str | None) -> tuple[int, int] | None:
-    """How exactly a permission names what is used; None when it does not concern it. `tools` is
-    empty for what only the rules of a capability concern."""
+    """Return how exactly a permission names the use; None when it does not apply. `tools` is empty for uses
+    that only rules of a capability concern."""
     if name == "*":
         return (0, 0) if tools else None
     name = rule_name(name)
@@ -143,6 +144,6 @@ def _rank(name: str, tools: Sequence[str], capability: str | None) -> tuple[int,
         return 2, 0
     portable = portable_name(tools[0]) if tools else None
     names = [one for one in (*tools, portable, capability) if one is not None]
-    if (tools and name == f"{tools[0]}.*") or any(fnmatchcase(one, name) for one in names):
+    if (tools and name == f"{tools[0]}.*") or any(text_matches(one, name) for one in names):
         return 1, literal_length(name)
     return None

@@ -1,7 +1,6 @@
-"""What a caller may do with the file that was really opened: its cage, then its rules.
+"""The caller's rights on the file that was really opened: its cage, then its rules.
 
-Owns: the policy that `app.workspace` asks about the real path at the moment of use, so that a link
-that changed since the call was judged leads nowhere else. Never: opening files.
+Owns: the policy that `app.workspace` applies to the real path at the moment of use. Never: opening files.
 Keeps S1 and S3 of docs/security.md.
 """
 
@@ -11,7 +10,7 @@ from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.decision import RuleBook
 from app.tools.authorisation.permission_rules import refused
 from app.tools.contract.call import ToolCallContext
-from app.tools.contract.subject import Subject, plain
+from app.tools.contract.rules import Subject, plain
 from app.workspace import Access
 
 _CAPABILITIES: dict[Access, str] = {"ro": "fs.read", "rw": "fs.write"}

@@ -1,7 +1,7 @@
-"""The built-in watchdogs: destructive and exfiltrating commands, and files that run code later.
+"""The built-in watchdogs: destructive commands, exfiltrating commands, and files that run code later.
 
-Owns: putting the judgements of all parts of a call together. It knows commands by their names and
-words, so it stops accidents and plain attempts; what a program does once it runs is the sandbox's.
+Owns: combining the judgements of all parts of a call, by names and words. Never: what a running program does
+(the sandbox).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pydantic import BaseModel
 
 from app.cages.file_grants import FileGrants
 from app.cages.protected_names import ENVIRONMENT_MARK, soft_part
-from app.tools.authorisation.danger_daemon import DaemonWatchdog, judge_trust
-from app.tools.authorisation.danger_destructive import judge_part, judge_redirect, judge_script
+from app.tools.authorisation.danger_daemon import DaemonWatchdog, filled_in, judge_trust
+from app.tools.authorisation.danger_destructive import judge_guess, judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
-from app.tools.authorisation.known_variables import filled_in
+from app.tools.authorisation.shell_guesses import guesses_of
 from app.tools.authorisation.shell_reader import read_script
+from app.tools.authorisation.shell_script import Part
 from app.tools.authorisation.subjects import real_path
 from app.tools.authorisation.watchdog import ALLOW, Verdict, Watchdog
 from app.tools.contract.call import ToolCallContext
@@ -28,8 +29,8 @@ from app.workspace.folder_rules import ProjectRules
 
 LONG_COMMAND = 2_000
 _SUSPICIOUS = re.compile(
-    r"\brm\s+-\w*[rR]|\bmkfs|\bdd\s(?:(?!\bdd\s|of=/dev/).)*+of=/dev/|\bsudo\b|\bshutdown\b|\breboot\b"
-    r"|\b(?:curl|wget)\b(?:(?!\b(?:curl|wget)\b)[^|\n])*+\||/dev/tcp/|\.ssh/|/etc/shadow",
+    r"\brm\s+-\w*[rR]|\bmkfs|\bdd\s(?>(?:(?!\bdd\s|of=/dev/).)*)of=/dev/|\bsudo\b|\bshutdown\b|\breboot\b"
+    r"|\b(?:curl|wget)\b(?>(?:(?!\b(?:curl|wget)\b)[^|\n])*)\||/dev/tcp/|\.ssh/|/etc/shadow",
     re.DOTALL,
 )
 _STEERING = frozenset({".git", ".kaged"})
@@ -51,8 +52,8 @@ class CommandWatchdog:
 
 
 class FileWatchdog:
-    """Asks before a file tool writes what git runs by itself, what bounds the agent itself, or what other
-    programs obey. What a cage names by its path is not asked about."""
+    """Asks before a file tool writes files that git runs, that restrict the agent, or that other programs
+    obey. A path that the cage names is not asked about."""
 
     async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
         effects = definition.effects(params)
@@ -66,7 +67,7 @@ class FileWatchdog:
         obeyed = await asyncio.to_thread(_obeyed, real, context)
         if not obeyed:
             return ALLOW
-        return Verdict("ask", f"{obeyed[0]} is read or run by other programs by themselves", obeyed)
+        return Verdict("ask", f"{obeyed[0]} is read or run by other programs automatically", obeyed)
 
 
 def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
@@ -91,12 +92,21 @@ def judge_command(command: str, root: Path) -> Verdict:
     found = [judge_script(script), judge_leaks(script)]
     found += [judge_part(part, root) for part in script.parts]
     found += [judge_trust(part) for part in script.parts]
+    found += [_judge_guess(guess, part, root) for part in script.parts for guess in guesses_of(part)]
     found += [judge_redirect(redirect) for redirect in script.redirects]
     if not script.readable and _SUSPICIOUS.search(command):
-        found.append(Verdict("ask", "this command cannot be taken apart for certain, and looks dangerous"))
+        found.append(Verdict("ask", "this command cannot be parsed reliably, and looks dangerous"))
     if any(redirect.path.text.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in script.redirects):
         found.append(Verdict("deny", "it connects a shell's input or output to another machine"))
     return worst([verdict for verdict in found if verdict is not None])
+
+
+def _judge_guess(guess: Part, part: Part, root: Path) -> Verdict | None:
+    """Judge what a part may run. The question is about the part."""
+    verdict = judge_trust(guess) or judge_guess(guess, root)
+    if verdict is None:
+        return None
+    return Verdict("ask", f"`{part.text[:200]}` may run this. {verdict.reason}", (part.text,))
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:

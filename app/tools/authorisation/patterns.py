@@ -1,17 +1,17 @@
-"""Whether a rule's pattern covers a subject: a command's text, a path, a host.
+"""Matches a rule's pattern against a subject: a command, a path, a host.
 
-Owns: the pattern language. A pattern with `*`, `?` or `[...]` is a glob over the whole subject; any
-other is a prefix, ended where a word, a folder or a host's name ends. Never: which rule wins.
-Matching takes time in proportion to pattern times subject, whatever they are.
+Owns: the pattern language. Never: which rule wins.
+
+A pattern with `*`, `?` or `[...]` is a glob over the whole subject. Any other is a prefix that ends at a
+word, folder or host. Matching takes time proportional to pattern times subject.
 """
 
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase, translate
-from functools import lru_cache
 
-from app.tools.contract.subject import SubjectKind
+from app.tools.contract.rules import SubjectKind
+from app.workspace.globs import closed, rule_path, text_matches
 
 _WILD = re.compile(r"[*?\[]")
 _ANY = re.compile(r"[*?]")
@@ -41,7 +41,6 @@ def escaped(text: str) -> str:
 
 
 def matches(pattern: str, subject: str, kind: SubjectKind) -> bool:
-    """Tell whether `pattern` covers `subject`."""
     if covers_everything(pattern):
         return True
     if kind == "command":
@@ -55,7 +54,7 @@ def matches(pattern: str, subject: str, kind: SubjectKind) -> bool:
 
 def matches_whole(pattern: str, text: str) -> bool:
     """Tell whether `pattern` is a glob over the whole of `text`, prefixes left aside."""
-    return _glob(pattern).match(text) is not None
+    return text_matches(text, pattern)
 
 
 def could_match(pattern: str, known: str, kind: SubjectKind) -> bool:
@@ -69,16 +68,9 @@ def could_match(pattern: str, known: str, kind: SubjectKind) -> bool:
 def _matches_command(pattern: str, text: str) -> bool:
     if _WILD.search(pattern) is None:
         return text == pattern or text.startswith(f"{pattern} ")
-    if pattern.endswith(" *") and _glob(pattern[:-2]).match(text):
+    if pattern.endswith(" *") and text_matches(text, pattern[:-2]):
         return True  # `git *` is also a bare `git`
-    return _glob(pattern).match(text) is not None
-
-
-@lru_cache(maxsize=2048)
-def _glob(pattern: str) -> re.Pattern[str]:
-    # `translate` looks for the end of each `[` anew: those without one are written so that they have it.
-    end = pattern.rfind("]") + 1
-    return re.compile(translate(pattern[:end] + pattern[end:].replace("[", "[[]")))
+    return text_matches(text, pattern)
 
 
 def _below_workspace(pattern: str) -> str:
@@ -95,21 +87,8 @@ def _matches_path(pattern: str, path: str) -> bool:
     if _WILD.search(pattern) is None:
         return given[: len(wanted)] == wanted or pattern == "."
     if len(wanted) == 1 and wanted[0] != "**":
-        return bool(given) and fnmatchcase(given[-1], wanted[0])
-    return _matches_parts(wanted, given)
-
-
-def _matches_parts(wanted: tuple[str, ...], given: tuple[str, ...]) -> bool:
-    """Compare part by part; `**` stands for any number of parts, also none."""
-    reachable = {0}
-    for part in wanted:
-        following: set[int] = set()
-        if part == "**":
-            following = set(range(min(reachable), len(given) + 1)) if reachable else set()
-        else:
-            following = {at + 1 for at in reachable if at < len(given) and fnmatchcase(given[at], part)}
-        reachable = following
-    return len(given) in reachable
+        return bool(given) and text_matches(given[-1], wanted[0])
+    return rule_path(wanted).fullmatch(closed(given)) is not None
 
 
 def _matches_host(pattern: str, target: str) -> bool:
@@ -120,4 +99,4 @@ def _matches_host(pattern: str, target: str) -> bool:
         return False
     if wanted.startswith("*."):
         return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
-    return fnmatchcase(host, wanted)
+    return text_matches(host, wanted)

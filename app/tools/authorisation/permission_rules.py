@@ -1,14 +1,14 @@
 """The third layer: permission rules of the project file, the operator and the session.
 
-Owns: applying them to a call, asking the human where they say so, and the words of a refusal.
-Never: the rules' order (`decision`) or what the call is about (`subjects`).
+Owns: applying them, asking a person, and the words of a refusal. Never: the order of rules (`decision`), the
+subjects (`subjects`).
 Keeps S4 of docs/security.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,13 @@ from app.tools.authorisation.subjects import subjects_of
 from app.tools.authorisation.suggestions import suggestions_for
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, ToolDefinition
-from app.tools.contract.rules import ConsentRequest, PermissionRule
-from app.tools.contract.subject import Subject
+from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject
 
 CODE = "permission_denied"
 _LEVELS = {"manifest": "Project", "session": "Session", "project": "Operator"}
 _VERBS = {"allow": "allows this", "ask": "asks for approval", "deny": "denies this"}
 _MAX_SHOWN = 300
+_MAX_SHOWN_INPUT = 4_000
 
 Judged = tuple[Subject, Decision]
 
@@ -32,11 +32,8 @@ Judged = tuple[Subject, Decision]
 async def check_rules(
     definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
 ) -> ToolCallContext:
-    """Return the context to run the call with, once all its subjects are allowed.
-
-    Raises ToolError `permission_denied` when a rule denies one, or when one needs a consent that
-    is refused or cannot be asked for.
-    """
+    """Return the context of the call once all its subjects are allowed. Raises ToolError `permission_denied`
+    when a rule denies one, or when a needed consent is refused or cannot be asked for."""
     if not any(rule.action != "allow" for rule in context.rules):
         return context
     if effects.reads or effects.writes or effects.commands:
@@ -84,11 +81,20 @@ def _request(definition: ToolDefinition, asked: list[Judged], context: ToolCallC
         tool=definition.name,
         permission=permissions.pop() if len(permissions) == 1 else definition.name,
         subjects=tuple(dict.fromkeys(subject.text or definition.name for subject in subjects)),
-        reason=_reason(asked[0][1]),
+        reason="\n".join((_reason(asked[0][1]), *_inputs(subjects))),
         source="rule",
         suggestions=suggestions_for(subjects, context.rules),
         about=subjects,
     )
+
+
+def _inputs(subjects: Iterable[Subject]) -> Iterator[str]:
+    """Yield what commands are given to read: `python3` alone says nothing about the program in its input."""
+    for subject in subjects:
+        if subject.input:
+            more = len(subject.input) - _MAX_SHOWN_INPUT
+            rest = f"\n... and {more} more characters" if more > 0 else ""
+            yield f"`{subject.text}` reads this input:\n{subject.input[:_MAX_SHOWN_INPUT]}{rest}"
 
 
 def still_to_ask(request: ConsentRequest, rules: Sequence[PermissionRule]) -> bool:

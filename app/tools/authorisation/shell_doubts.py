@@ -1,7 +1,7 @@
-"""Where a shell may run more than the parser shows: reasons not to trust a reading.
+"""Reasons not to trust the parse of a shell command.
 
-Owns: the known differences between the grammar, `sh` and `bash`, each as a check that errs on the
-side of doubt. Proved by running random scripts in real shells and comparing what they ran.
+Owns: known differences between the grammar, `sh` and `bash`, each as a check that errs on the side of doubt.
+Never: parsing.
 """
 
 from __future__ import annotations

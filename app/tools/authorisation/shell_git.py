@@ -1,7 +1,6 @@
-"""What `git` would be made to run: by settings, and by options that take a program.
+"""Programs that `git` would run because of settings and options.
 
-Owns: the names of those settings and options. Never: hooks and settings that are in a repository
-already; what git does with them is the sandbox's.
+Owns: the names of those settings and options. Never: hooks and settings in a repository (the sandbox).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _PROGRAM_LETTERS = {
     "web--browse": re.compile(r"-b"),
 }
 _PROGRAM_VERBS = frozenset({"filter-branch", "merge-index", "remote-ext", "for-each-repo"})
-"""Verbs that are given what they run as an operand, or in too many ways to tell."""
+"""Verbs whose program is an operand, or has too many forms."""
 
 
 def run_by_git(words: tuple[Word, ...]) -> Inner:
@@ -95,7 +94,7 @@ def _value(name: str, value: Word) -> Inner:
 
 
 def _verb(verb: str, words: tuple[Word, ...]) -> Inner:
-    if any(word.text.startswith("ext::") for word in words) or verb in _PROGRAM_VERBS:
+    if any("ext::" in word.text for word in words) or verb in _PROGRAM_VERBS:
         return Unknown()
     if verb == "config":
         return _config(words)

@@ -20,9 +20,10 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A script given as text."""
+    """A script given as text. It is not `whole` where something else is put into it before it runs."""
 
     text: str
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something is run, and it cannot be told what."""
+    """An unknown program is run."""
 
 
 Inner = Commands | Text | Shell | Unknown | None

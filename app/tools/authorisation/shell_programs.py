@@ -1,8 +1,7 @@
-"""Programs that run other programs because an option, an operand or their own language says so.
+"""Programs that run other programs because of an option, an operand or their own language.
 
-Owns: the tables of such options, and what can be told of what they run. Never: wrappers whose command
-follows their options (`shell_wrappers`), git (`shell_git`), or what a script file or a project's own
-configuration makes a program run; that is the sandbox's. `python -c` is judged by its own text alone.
+Owns: the tables of such options. Never: wrappers (`shell_wrappers`), git (`shell_git`), script files and
+configuration (the sandbox), unknown programs (`shell_guesses`).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class _Options:
 
 _EDITOR = _Options("cSsu", (), ("--cmd", "--startuptime"), runs_text=False)
 _COMPILER = _Options("B", ("-wrapper", "-fplugin", "-specs"), ("--specs", "--plugin"), runs_text=False)
-_SSH = _Options("F", (), (), runs_text=False)
+_SSH = _Options("FI", (), (), runs_text=False)
 _BY_OPTION: Mapping[str, _Options] = {
     "rg": _Options(long=("--pre", "--hostname-bin"), runs_text=False, shortens=False),
     "tar": _Options(
@@ -84,6 +83,13 @@ _BY_OPTION: Mapping[str, _Options] = {
     "fd": _Options("xX", (), ("--exec", "--exec-batch"), runs_text=False),
     "expect": _Options("cfb", runs_text=False),
     "ctags": _Options(long=("--options",), runs_text=False),
+    "cargo": _Options(long=("--config",), runs_text=False, shortens=False),
+    "openssl": _Options("", ("-engine", "-provider", "-provider-path"), runs_text=False),
+    "ssh-keygen": _Options("Dw", runs_text=False),
+    "ssh-add": _Options("sSe", runs_text=False),
+    "mapfile": _Options("C", runs_text=False), "readarray": _Options("C", runs_text=False),
+    "complete": _Options("CF"), "compgen": _Options("CF"), "bind": _Options("xf", runs_text=False),
+    "enable": _Options("f", runs_text=False), "hash": _Options("p", runs_text=False),
     "hyperfine": _Options("psS", (), ("--prepare", "--setup", "--cleanup", "--shell")),
 }  # fmt: skip
 _SAME_AS = {
@@ -94,6 +100,23 @@ _ALWAYS_UNKNOWN = frozenset(
     {"ed", "red", "at", "batch", "run-parts", "tmux", "screen", "entr", "dtach", "abduco"}
 )
 """What they run comes from their input, or from a file, or happens elsewhere."""
+_EVALUATE = frozenset(
+    {
+        "[",
+        "declare",
+        "export",
+        "getopts",
+        "let",
+        "local",
+        "mapfile",
+        "printf",
+        "read",
+        "readarray",
+        "readonly",
+    }
+    | {"test", "typeset", "unset", "wait"}
+)
+_SUBSTITUTION = re.compile(r"`|\$[({]")
 _CALLS = (
     r"\b(?:system|exec[lv]?[pe]*|popen\w*|spawn\w*|qx|fork|execute|shell_exec|passthru|proc_open"
     r"|child_process)\b|`"
@@ -106,7 +129,7 @@ _BY_TEXT: Mapping[str, re.Pattern[str]] = {
     "awk": re.compile(r"\bsystem\b|(?<!\|)\|(?!\|)|\bgetline\b|@load|@include"),
     "bpftrace": re.compile(r"\bsystem\b"),
     "sed": re.compile(
-        r"(?:^|[;{}\n/$!,\d|%+~])\s*+e(?=$|[\s;}])|s([^\w\s\\])(?:\\.|(?!\1).)*+\1(?:\\.|(?!\1).)*+\1[gpiImM\d]*+e",
+        r"(?:^|[;{}\n/$!,\d|%+~])\s*+e(?=$|[\s;}])|s([^\w\s\\])(?>(?:\\.|(?!\1).)*)\1(?>(?:\\.|(?!\1).)*)\1[gpiImM\d]*+e",
         re.DOTALL,
     ),
     **dict.fromkeys(("psql", "mysql", "mariadb"), re.compile(r"\\!|\bsystem\b")),
@@ -116,6 +139,8 @@ _BY_TEXT: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(
         ("ssh", "scp", "sftp"), re.compile(r"(?i)(?:proxy|local|knownhosts)command|\bmatch\b.*\bexec\b")
     ),
+    "rustc": re.compile(r"(?:^|\W)(?:linker|codegen-backend|wrapper)\b"),
+    "wget": re.compile(r"(?i)use[-_]?askpass"),
     "make": re.compile(r"(?i)(?:^|\s)(?:\.?shell(?:flags)?|make|makeflags)\s*[:?+!]*="),
     "vim": re.compile(r"^\+"),
     **dict.fromkeys(("apt", "apt-get", "dpkg"), re.compile(r"(?i)invoke|::options")),
@@ -129,7 +154,7 @@ def run_by_program(part: Part) -> Inner:
     words = part.words[1:]
     if not words and name not in {"ed", "red", "at", "batch"}:
         return None
-    if name in _ALWAYS_UNKNOWN:
+    if name in _ALWAYS_UNKNOWN or (name in _EVALUATE and any(_evaluates(one.text) for one in words)):
         return Unknown()
     if name == "crontab":
         return None if words[0].text == "-l" else Unknown()
@@ -153,6 +178,11 @@ def run_by_program(part: Part) -> Inner:
     return None if options is None else _by_option(name, words, options)
 
 
+def _evaluates(text: str) -> bool:
+    """Tell whether a word has a subscript with a substitution, which `bash` runs in whatever quotes."""
+    return _SUBSTITUTION.search(text, text.find("[") + 1) is not None if "[" in text else False
+
+
 def _suffixes(words: tuple[Word, ...]) -> Inner:
     """Every word that is no option may begin the command."""
     starts = [
@@ -165,7 +195,7 @@ def _suffixes(words: tuple[Word, ...]) -> Inner:
 
 def _capsh(words: tuple[Word, ...]) -> Inner:
     texts = [one.text for one in words]
-    if "==" in texts:
+    if "==" in texts or any(text.startswith("--shell") for text in texts):
         return Unknown()
     return Commands(((Word("bash", 4), *words[texts.index("--") + 1 :]),)) if "--" in texts else None
 

@@ -1,12 +1,13 @@
-"""Reads a shell command line into its parts, and admits when it cannot.
+"""Reads a shell command line into its parts, and reports when it cannot.
 
-Owns: the walk over the syntax tree, and the doubts: wherever `sh` and `bash` differ, or the parser
-is known to see less than a shell runs, the script counts as unreadable. Never: running anything.
+Owns: the walk over the syntax tree; a script that `sh` and `bash` read differently is unreadable. Never:
+running anything.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,8 @@ def _read(text: str, nesting: int) -> Script:
 
 
 def _parsed(source: bytes) -> Tree | None:
-    """Return the syntax tree; None for a text that is broken in so many places that the grammar's search for
-    what is wrong, whose time grows with the square of the text, is given up."""
+    """Return the syntax tree; None for a text with so many errors that the grammar's recovery, quadratic in
+    the text, would take too long."""
     spent = 0
 
     def gives_up(offset: int, has_error: bool) -> bool:
@@ -140,7 +141,14 @@ class _Reader:
     def _words(self) -> WordReader:
         return WordReader(self._source, lambda node: self._all(node.children, ()))
 
-    def _command(self, node: Node, inputs: tuple[Part, ...], extra: tuple[Word, ...] = ()) -> list[Part]:
+    def _command(
+        self,
+        node: Node,
+        inputs: tuple[Part, ...],
+        extra: tuple[Word, ...] = (),
+        behind: Sequence[str | None] = (),
+    ) -> list[Part]:
+        """`extra` and `behind` are words and inputs of its that stand outside of the node."""
         reader = self._words()
         assignments: list[str] = []
         words: list[Word] = []
@@ -162,7 +170,8 @@ class _Reader:
             else:
                 words.append(certain(self._text(child)))
                 self._script.readable = self._script.readable and not is_command  # a `$` before quotes
-        part = Part((*words, *extra), tuple(assignments), (*inputs, *reader.parts))
+        spoken = tuple(text for text in (*heard, *behind, *(_said_by(one)[0] for one in inputs)) if text)
+        part = Part((*words, *extra), tuple(assignments), (*inputs, *reader.parts), heard=spoken)
         return [*reader.parts, *self._add(part, heard)]
 
     def _read_value(self, assignment: Node, reader: WordReader) -> None:
@@ -196,7 +205,7 @@ class _Reader:
             if extra:
                 self._script.readable = False
         elif body.type == "command":
-            parts = self._command(body, given, extra)
+            parts = self._command(body, given, extra, heard)
         else:
             parts = self.statements(body, given)
             if extra:
@@ -258,12 +267,15 @@ class _Reader:
             self._unreadable_inside(part)
         elif isinstance(inner, Text):
             found += self._nested(inner.text, part)
+            if not inner.whole:
+                self._unreadable_inside(part)
         elif isinstance(inner, Commands):
             for words in inner.commands:
                 self._depth += 1
                 if self._depth > MAX_DEPTH:
                     raise RecursionError
-                found += self._add(Part(words, inner.assignments, part.inputs, inside=part.name), [])
+                inside = Part(words, inner.assignments, part.inputs, inside=part.name, heard=part.heard)
+                found += self._add(inside, [])
                 self._depth -= 1
         elif isinstance(inner, Shell):
             self._said_to_shell(part)

@@ -1,7 +1,7 @@
-"""A shell command line taken apart: the data that permission rules and the watchdog look at.
+"""The parts of a shell command line, as rules and watchdogs see them.
 
-Owns: words, parts, redirections, and their text once quoting is gone. Never: reading syntax
-(`shell_reader`) or judging.
+Owns: words, parts, redirections, and their text without quotes. Never: reading syntax (`shell_reader`),
+judging.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ def certain(text: str) -> Word:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One simple command: what a shell would start, or do itself.
-
-    `inputs` are the parts whose output it is given, by pipes or substitutions. `inside` names the
-    wrapper (`sudo`, `xargs`, `sh`) that runs it. An unreadable part is the text of something that
-    cannot be told apart.
-    """
+    """One simple command: what a shell would start, or do itself. `inputs` are the parts that its input comes
+    from, by pipes or substitutions. `inside` names the wrapper (`sudo`, `xargs`, `sh`) that runs it. `heard`
+    are the texts that it reads for certain. An unreadable part is a script that cannot be parsed."""
 
     words: tuple[Word, ...]
     assignments: tuple[str, ...] = ()
     inputs: tuple[Part, ...] = ()
     inside: str | None = None
     unreadable: bool = False
+    heard: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -59,7 +57,7 @@ class Part:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it cannot be told what is run: no certain command word, or one with blanks."""
+        """Whether the program is unknown: no certain command word, or one with blanks."""
         if self.unreadable:
             return True
         if not self.words:

@@ -1,7 +1,6 @@
-"""Words of a shell command: quoting removed, and what of a word is certain.
+"""Words of a shell command without quotes, and how much of a word is certain.
 
-Owns: the meaning of quotes, escapes, globs and expansions within one word. Never: commands; the
-parts found in substitutions are handed to whoever reads those.
+Owns: quotes, escapes, globs and expansions within one word. Never: commands in substitutions.
 """
 
 from __future__ import annotations

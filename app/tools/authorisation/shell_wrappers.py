@@ -1,19 +1,39 @@
-"""Commands that run other commands: what `sudo`, `xargs`, `sh -c` and their kin would start.
+"""Commands that run other commands: `sudo`, `xargs`, `sh -c` and similar.
 
-Owns: a table of such programs with just enough of their options to find the command inside.
-Never: trusting an option it does not know; then what is inside is unknown.
+Owns: a table of them with the options that lead to the inner command. Never: trusting unknown options: the
+inner command is unknown then.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from app.tools.authorisation.shell_git import run_by_git
 from app.tools.authorisation.shell_inner import Commands, Inner, Shell, Text, Unknown, script_of
 from app.tools.authorisation.shell_programs import run_by_program
-from app.tools.authorisation.shell_script import Part, Word
+from app.tools.authorisation.shell_script import Part, Word, certain
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"})
+SHELLS = frozenset(
+    {
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ksh",
+        "mksh",
+        "ash",
+        "rbash",
+        "fish",
+        "csh",
+        "tcsh",
+        "yash",
+        "posh",
+        "oksh",
+    }
+    | {"loksh", "pdksh", "ksh93", "rksh"}
+)
+_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +105,13 @@ def inner_of(part: Part) -> Inner:
             words = _behind_options(words, _Wrapper("bdegtcxpwqr", "n", frozenset({"--interval"}))) or ()
         return script_of(words) if words else None
     if name == "trap":
-        return script_of(part.words[1:2]) if len(part.words) > 2 else None
+        words = part.words[2:] if part.arguments[:1] == ("--",) else part.words[1:]
+        return script_of(words[:1]) if len(words) > 1 else None
+    if name in {"source", "."}:
+        return _sourced(part.words[1:2])
+    if name == "sg":
+        words = tuple(word for word in part.words[2:] if word.text != "-c")
+        return script_of(words[:1]) if words else None
     if name == "alias":
         bodies = [word.text.partition("=")[2] for word in part.words[1:] if "=" in word.text]
         return Text("\n".join(bodies)) if bodies else None
@@ -103,7 +129,9 @@ def _shell(words: tuple[Word, ...]) -> Inner:
     while rest:
         word = rest.pop(0)
         if not word.is_certain:
-            return Unknown() if takes_text or not word.text.strip("/.").isidentifier() else None
+            if takes_text:
+                return Text(word.text, whole=False)
+            return None if word.text.strip("/.").isidentifier() else Unknown()
         if word.text in {"--rcfile", "--init-file"}:
             rest = rest[1:]
         elif word.text.startswith("--") and len(word.text) > 2:
@@ -115,8 +143,17 @@ def _shell(words: tuple[Word, ...]) -> Inner:
         elif word.text in {"--", "-"}:
             continue
         else:
-            return Text(word.text) if takes_text else Shell() if reads_input else None
+            if takes_text:
+                return Text(word.text)
+            return Shell() if reads_input or word.text in _INPUT else None
     return Unknown() if takes_text else Shell()
+
+
+def _sourced(operand: tuple[Word, ...]) -> Inner:
+    """What `source` is given on the spot; a file that lies there already is the sandbox's."""
+    if operand and operand[0].text.startswith("<("):
+        return Unknown()
+    return Shell() if operand and operand[0].text in _INPUT else None
 
 
 def _find(words: tuple[Word, ...]) -> Inner:
@@ -129,7 +166,7 @@ def _find(words: tuple[Word, ...]) -> Inner:
             commands.append(tuple(current))
             current = None
         else:
-            current.append(Word("{}", 0) if word.text == "{}" else word)
+            current.append(_filled(word, frozenset({"{}"})))
     if current:
         commands.append(tuple(current))
     return Commands(tuple(one for one in commands if one)) if commands else None
@@ -139,22 +176,42 @@ def _wrapped(part: Part, wrapper: _Wrapper) -> Inner:
     words = part.words[1:]
     if part.name == "command" and words and words[0].text[:2] in {"-v", "-V"}:
         return None
+    if part.name == "strace" and any(word.text.lstrip("-o")[:1] in {"|", "!"} for word in words):
+        return Unknown()
     script = _script_option(words, wrapper)
     if script is not None:
         return script
     rest = _behind_options(words, wrapper)
     if rest is None:
         return Unknown()
-    rest = rest[wrapper.operands :]
+    as_user = part.name == "runuser" and any(word.text.startswith(("-u", "--user")) for word in words)
+    rest = rest if as_user else rest[wrapper.operands :]
     assignments: list[str] = []
-    while wrapper.assignments and rest and "=" in rest[0].text:
-        assignments.append(rest[0].text)
+    while wrapper.assignments and rest and ("=" in rest[0].text or rest[0].text == "-"):
+        assignments += [rest[0].text] if "=" in rest[0].text else []
         rest = rest[1:]
-    if not rest or part.name in {"su", "runuser", "script"}:
+    if not rest or (part.name in {"su", "runuser", "script"} and not as_user):
         return None
     if wrapper.takes_more:
-        rest = (*rest, Word("{}", 0))
+        places = _places(words)
+        rest = (*(_filled(word, places) for word in rest), Word("{}", 0))
     return Commands((rest,), tuple(assignments))
+
+
+def _places(words: tuple[Word, ...]) -> frozenset[str]:
+    """The texts that `xargs -I` and `parallel` replace in the words of their command."""
+    found = {"{}"}
+    for index, word in enumerate(words):
+        if word.text == "-I":
+            found.update(one.text for one in words[index + 1 : index + 2])
+        elif word.text.startswith(("-I", "--replace=")):
+            found.add(word.text.removeprefix("--replace=").removeprefix("-I"))
+    return frozenset(found)
+
+
+def _filled(word: Word, places: frozenset[str]) -> Word:
+    at = min((found for place in places if (found := word.text.find(place)) >= 0), default=word.known)
+    return Word(word.text, min(at, word.known))
 
 
 def _script_option(words: tuple[Word, ...], wrapper: _Wrapper) -> Inner:
@@ -163,13 +220,22 @@ def _script_option(words: tuple[Word, ...], wrapper: _Wrapper) -> Inner:
         return None
     short = f"-{wrapper.script_option}"
     for index, word in enumerate(words):
-        if word.text in {short, "--command", "--split-string"}:
+        if word.text in {short, "--command"} and wrapper.script_option != "S":
             return script_of(words[index + 1 : index + 2])
+        if word.text in {short, "--split-string"}:
+            return _split(words[index + 1 :])
         if word.text.startswith(("--command=", "--split-string=")):
             return Text(word.text.partition("=")[2]) if word.is_certain else Unknown()
         if word.text.startswith(short) or (word.text[:1] == "-" and word.text[-1] == wrapper.script_option):
             return Unknown()
     return None
+
+
+def _split(words: tuple[Word, ...]) -> Inner:
+    """The command of `env -S`: the pieces of one word, and the words behind it."""
+    if not words or not words[0].is_certain or re.search(r"[\\$'\"]", words[0].text):
+        return Unknown()
+    return Commands(((*(certain(one) for one in words[0].text.split()), *words[1:]),))
 
 
 def _behind_options(words: tuple[Word, ...], wrapper: _Wrapper) -> tuple[Word, ...] | None:

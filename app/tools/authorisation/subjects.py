@@ -1,8 +1,7 @@
-"""What one call is about: the commands, paths and hosts that its permission rules are applied to.
+"""The subjects of a call: the commands, paths and hosts that rules apply to.
 
-Owns: the way from a call's effects to its subjects. Paths count as what they really are now, links
-followed, and as they were written. Never: judging; nor trusting a path later because it was judged
-here: `file_policy` asks again at the moment of use.
+Owns: deriving them from the effects of a call; paths count both as written and as resolved. Never: judging;
+`file_policy` asks again at use.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from pathlib import Path
 from app.errors import ToolError
 from app.observability import names_secret
 from app.tools.authorisation.cage_policy import CagePolicy
+from app.tools.authorisation.shell_guesses import guesses_of
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
-from app.tools.contract.subject import Subject, plain
+from app.tools.contract.rules import Subject, plain
 from app.workspace import Workspace, locate
 
 SHELL = "shell"
@@ -31,10 +31,8 @@ _SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)")
 def subjects_of(
     definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
 ) -> tuple[Subject, ...]:
-    """Return the subjects of a call, at least one. Blocks: reads links, takes commands apart.
-
-    `tools` are the tool's name and its action's. Raises ToolError `invalid_path`.
-    """
+    """Return the subjects of a call, at least one. `tools` are the names of the tool and its action. Blocks:
+    reads links, parses commands. Raises ToolError `invalid_path`."""
     named = path_rule_names(tools, effects)
     found = [
         *_paths(effects.reads, "fs.read", named, context),
@@ -51,9 +49,8 @@ def subjects_of(
 
 
 def path_rule_names(tools: tuple[str, ...], effects: Effects) -> tuple[str, ...]:
-    """Return the tools whose rules concern the paths and capabilities of a call: none when it runs
-    commands. A rule for such a tool is about command lines, and the folder that they run in is none;
-    rules for `fs.read`, `fs.write` and `exec` hold there as everywhere."""
+    """Return the tools whose rules apply to the paths of a call: none when it runs commands. Rules of such a
+    tool are about command lines; rules for `fs.read`, `fs.write` and `exec` apply in any case."""
     return () if effects.commands else tools
 
 
@@ -71,8 +68,8 @@ def _paths(
 
 
 def _leads_to(path: str, context: ToolCallContext) -> str:
-    """Return where a path leads as far as the caller may know: by way of what its cage hides, no rule
-    is asked about what is there, and no refusal tells it. The cage refuses such a path when it is opened."""
+    """Return where a path leads, as far as the caller may know: no rule is asked about places behind what its
+    cage hides, and no refusal discloses them. The cage refuses such a path when it is opened."""
     if context.cage is None:
         return real_path(context.project_root, path)
     workspace = Workspace(context.project_root, policy=CagePolicy(context.cage, context.project_root))
@@ -112,11 +109,25 @@ def _variable(name: str, value: str, tools: tuple[str, ...]) -> Subject:
     certain = f"{name}={value}"
     text = f"{name}=[redacted]" if names_secret(name) else certain
     known = len(name) + 1 if text != certain else len(text)
-    return Subject("command", tools, SHELL, ((text, known),), dynamic=not _VARIABLE.fullmatch(name))
+    guesses = _guesses(Part((), (text,)))
+    dynamic = not _VARIABLE.fullmatch(name)
+    return Subject("command", tools, SHELL, ((text, known),), dynamic=dynamic, guesses=guesses)
 
 
 def _part(part: Part, tools: tuple[str, ...]) -> Subject:
-    return Subject("command", tools, SHELL, part.spellings, dynamic=part.is_dynamic)
+    return Subject(
+        "command",
+        tools,
+        SHELL,
+        part.spellings,
+        dynamic=part.is_dynamic,
+        guesses=_guesses(part),
+        input="\n".join(part.heard),
+    )
+
+
+def _guesses(part: Part) -> tuple[tuple[str, int], ...]:
+    return tuple(dict.fromkeys(text for guess in guesses_of(part) for text in guess.spellings))
 
 
 def _redirect(

@@ -1,7 +1,7 @@
-"""The rule that "always" would store for something the human is asked about.
+"""The rule that "always" would store for a question to a person.
 
-Owns: how far such a rule reaches: a command with its first words, a folder, a host. Never wider: no
-bare `*` for a command or a path, no pattern at all for programs that run whatever they are given.
+Owns: how far it reaches: a command with its first words, a folder, a host. Never: a bare `*`; a pattern for
+programs that run their arguments.
 """
 
 from __future__ import annotations
@@ -11,14 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from app.tools.authorisation.decision import decide
 from app.tools.authorisation.patterns import escaped
-from app.tools.contract.rules import PermissionRule
-from app.tools.contract.subject import Subject
+from app.tools.authorisation.shell_guesses import WITH_VERBS
+from app.tools.contract.rules import PermissionRule, Subject
 
-_WITH_VERBS = frozenset(
-    {"git", "npm", "pnpm", "yarn", "bun", "deno", "cargo", "go", "uv", "poetry", "pdm", "pip", "docker"}
-    | {"kubectl", "gh", "glab", "systemctl", "apt", "apt-get", "brew", "make", "just", "task", "helm"}
-    | {"terraform", "dotnet", "mvn", "gradle", "rustup", "conda"}
-)
 _TWO_VERBS = frozenset({"npm run", "pnpm run", "yarn run", "bun run", "docker compose", "gh pr", "gh issue"})
 _HARMLESS = frozenset(
     {"ls", "cat", "head", "tail", "wc", "grep", "rg", "sort", "uniq", "cut", "diff", "stat", "file", "du"}
@@ -30,10 +25,8 @@ _HARMLESS = frozenset(
 def suggestions_for(
     subjects: Iterable[Subject], rules: Sequence[PermissionRule]
 ) -> tuple[PermissionRule, ...]:
-    """Return one rule for each subject, without repetition; none at all when there is a subject that
-    no rule can stand for, since "always" would then be asked again.
-
-    A rule is suggested only if it would indeed allow the subject next time."""
+    """Return one rule for each subject, without repetition, that would allow it next time. There are none
+    when a subject has no such rule, since "always" would then be asked again."""
     found: dict[PermissionRule, None] = {}
     for subject in subjects:
         rule = _rule_for(subject, rules)
@@ -73,7 +66,7 @@ def _command_patterns(subject: Subject, exact: str) -> list[str]:
     certain = known == len(text)
     words = text.split(" ")
     head = words[0]
-    if head in _WITH_VERBS and len(words) > 1 and words[1][:1].isalpha():
+    if head in WITH_VERBS and len(words) > 1 and words[1][:1].isalpha():
         head = " ".join(words[:2])
         if head in _TWO_VERBS and len(words) > 2 and words[2][:1].isalpha():
             head = " ".join(words[:3])

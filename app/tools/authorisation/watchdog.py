@@ -1,7 +1,7 @@
-"""The fourth layer: a last look at the arguments, before anything is done with them.
+"""The fourth layer: a last check of the arguments before the call runs.
 
-Owns: the protocol of watchdogs, the meaning of their verdicts, and asking the human. Never:
-permitting what an earlier layer refused; nor the built-in judgement (`guard`).
+Owns: the protocol of watchdogs, their verdicts, and asking a person. Never: permitting what an earlier layer
+refused; the judgements (`guard`).
 Keeps S4 of docs/security.md.
 """
 
@@ -26,9 +26,8 @@ CODE = "watchdog_denied"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ask` means that a human should decide; without one it is a denial. `subjects` are the
-    commands or paths that the verdict is about, as they stand in rules of the permission
-    `watchdog`; without any, no rule can answer in the human's place."""
+    """`ask` wants a person to decide; without one it is a denial. `subjects` are the commands or paths of the
+    verdict, for rules of the permission `watchdog`; without any, no rule can answer."""
 
     action: Literal["allow", "deny", "ask"]
     reason: str = ""
@@ -94,7 +93,7 @@ def _denied(lead: str, verdict: Verdict) -> ToolError:
     reason = verdict.reason or "no reason given"
     return ToolError(
         CODE,
-        f"{lead}: {reason}. Reach the goal in a way that does no such thing, or leave it to the operator.",
+        f"{lead}: {reason}. Find another way, or leave it to the operator.",
         detail={
             "needed": "a call that the watchdog lets pass"
             if verdict.action == "deny"

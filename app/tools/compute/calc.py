@@ -1,7 +1,6 @@
 """`compute.calc`: exact arithmetic, several calculations in one call.
 
-Owns: the tool's parameters, results and bounds of work. Never: failing the call because one
-calculation is wrong.
+Owns: the tool's parameters, results and bounds. Never: failing the call because of one wrong calculation.
 """
 
 from __future__ import annotations
@@ -61,8 +60,6 @@ class ComputeCalcResult(ToolResult):
 
 
 def build(threads: FileThreads) -> ToolDefinition:
-    """Return the tool, which computes in `threads`."""
-
     async def run(params: ComputeCalcParams, context: ToolCallContext) -> ComputeCalcResult:
         return await threads.run(context.session_id, partial(_compute, params))
 

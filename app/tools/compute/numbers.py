@@ -1,7 +1,7 @@
-"""Exact numbers of bounded size: their arithmetic, and how they are written out.
+"""Exact numbers of bounded size: their arithmetic and their text.
 
-Owns: `Number` (a fraction, and whether it is exact), the bound on its digits, rounding for display.
-Never: parsing; powers (see `powers`).
+Owns: `Number` (a fraction, and whether it is exact), its bound, rounding for display. Never: parsing; powers
+(`powers`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from app.tools.compute.problems import CalculationError, WorkBudget
 
 MAX_DIGITS = 4_000
-"""Of a numerator or denominator; below Python's own bound (4,300) on writing integers out."""
+"""The limit for a numerator or denominator; Python writes out integers of up to 4,300 digits."""
 MAX_BITS = MAX_DIGITS * 3322 // 1000
 EXACT_DIGITS = 50
 ROUNDED_DIGITS = 28
@@ -43,10 +43,8 @@ def too_large(position: int | None = None) -> CalculationError:
 
 
 def combine(operator: str, left: Number, right: Number, budget: WorkBudget) -> Number:
-    """Return `left operator right` for + - * / %. Raises CalculationError.
-
-    The remainder is Python's: it has the sign of the divisor (-7 % 3 = 2).
-    """
+    """Return `left operator right` for + - * / %. Raises CalculationError. The remainder has the sign of the
+    divisor (-7 % 3 = 2)."""
     budget.spend(_STEP_UNITS + left.bits * right.bits // UNIT_BITS)
     if operator == "+":
         value = left.value + right.value
@@ -88,11 +86,8 @@ def _divided(value: Fraction, digits: int) -> tuple[Decimal, bool]:
 
 
 def written(number: Number, budget: WorkBudget) -> tuple[str, bool]:
-    """Return the number as text, and whether that is exactly what was asked for.
-
-    Integers have all their digits; fractions with up to 50 digits are exact, longer ones are
-    rounded to 28 significant digits.
-    """
+    """Return the number as text, and whether it is exact. Integers have all their digits; fractions of more
+    than 50 digits are rounded to 28 significant digits."""
     budget.spend(20 + number.bits // WRITTEN_BITS)
     value = number.value
     if number.exact and value.denominator == 1:

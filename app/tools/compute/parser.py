@@ -1,7 +1,6 @@
-"""From words to the order of operations, without recursion.
+"""Puts the tokens of an expression into the order of operations, without recursion.
 
-Owns: the grammar (precedence, right-associative power, unary signs), its bounds, what was expected
-where. Never: arithmetic.
+Owns: the grammar, its bounds, and what was expected where. Never: arithmetic.
 """
 
 from __future__ import annotations
@@ -23,10 +22,8 @@ _SIGNS = {"+": "positive", "-": "negative"}
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step for a machine with a stack: push `number`, or apply `operator` to what is on it.
-
-    `operator` is a binary one, `negative` or `positive`.
-    """
+    """One step of a stack machine: push `number`, or apply `operator`: a binary one, `negative` or
+    `positive`."""
 
     position: int
     number: Number | None = None

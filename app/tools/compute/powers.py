@@ -1,7 +1,6 @@
 """Powers: exact where the result is a fraction of bounded size, else rounded.
 
-Owns: deciding from bit lengths, before anything is computed, what a power would cost. Never: more
-than one power at a time; towers are the parser's.
+Owns: the cost of a power, from bit lengths, before it is computed. Never: towers of powers (`parser`).
 """
 
 from __future__ import annotations

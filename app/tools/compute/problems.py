@@ -1,7 +1,6 @@
-"""What can be wrong with one calculation, and how much work one call may do.
+"""Errors of one calculation, and the budget of one call.
 
-Owns: `CalculationError` and `WorkBudget`. Never: the tool's own errors; a wrong calculation is
-one entry's answer, not a failed call.
+Owns: `CalculationError` and `WorkBudget`. Never: the tool's own errors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The words of an expression: numbers, operators, parentheses, each with its position.
+"""The tokens of an expression: numbers, operators, parentheses, each with its position.
 
-Owns: the literals (decimal, 0x, 0b, 0o, exponents), their bounds, and what to say about characters
-that do not belong. Never: which word may follow which; the parser knows that.
+Owns: literals (decimal, 0x, 0b, 0o, exponents), their bounds, unknown characters. Never: grammar (`parser`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from pydantic import Field
 
 from app.errors import ToolError
 from app.messages import Frozen, ImageBlock
-from app.observability import NO_SPAN, Span
 from app.tools.contract.edit_findings import EditFindings
 from app.tools.contract.ports import ToolPorts, WriteObserver
 from app.tools.contract.rules import PermissionRule
@@ -25,17 +24,12 @@ ROOT_AGENT = "primary"
 
 @dataclass(frozen=True, slots=True)
 class ToolCallContext:
-    """The caller's identity and bounds.
-
-    `agent_path` is the position in the tree of agents (`primary`, `primary.subagents.x`).
-    `cage` is the caller's compiled cage as plain data, None when it has none. `scratch_dir` is
-    the session's folder for outputs too large to show; it need not exist yet. `rules` are the
-    permission rules of all scopes that apply to the caller. `headless` means that nobody can be
-    asked: what a rule or the watchdog would ask about is denied. `tool_names` are the tools whose
-    rules concern the paths of this call, filled in by the service. `takes_images`: the caller's
-    model reads pictures. `step` is that of the run, and `writes` hears of what the call writes.
-    `span` is the trace of this call; what it starts hangs on it.
-    """
+    """The caller and the bounds of one call. `agent_path` is the position in the tree of agents (`primary`,
+    `primary.subagents.x`). `cage` is the caller's compiled cage, None without one. `scratch_dir` is the
+    session's folder for large outputs; it may not exist yet. `rules` are the permission rules of all scopes.
+    `headless`: nobody can be asked, so a question is a denial. `tool_names` are the tools whose rules apply
+    to the paths of this call; the service sets them. `takes_images`: the caller's model reads images.
+    `writes` observes the files that the call writes."""
 
     session_id: str
     run_id: str | None
@@ -54,18 +48,19 @@ class ToolCallContext:
     takes_images: bool = False
     step: int = 0
     writes: WriteObserver | None = None
-    span: Span = NO_SPAN
 
     @property
     def is_root_agent(self) -> bool:
         return self.agent_path == ROOT_AGENT
 
+    def audit(self, event: str, **data: object) -> None:
+        """Record an audit event with the caller and the request added. `data` is JSON-ready and redacted."""
+        self.ports.audit(event, {**data, "caller": self.agent_path, "request_id": self.request_id})
+
 
 class ToolMetadata(Frozen):
-    """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut.
-
-    `diagnostics_after_edit` is what a language server finds in the files that the call changed, `cage_notes`
-    what has happened to the caller's cage."""
+    """`output_path` is the file with what was cut, `diagnostics_after_edit` the findings of a language server
+    in edited files, `cage_notes` events in the caller's cage."""
 
     duration_ms: int = 0
     truncated: bool | None = None
@@ -75,11 +70,9 @@ class ToolMetadata(Frozen):
 
 
 class ToolEnvelope(Frozen):
-    """The answer of every tool: `data` when `type` is `output`, else `error_text` and `code`.
-
-    `body` names the field of `data` that `model_text` prints as plain text. `images` are what the
-    model is shown beside the text; they are no part of the JSON.
-    """
+    """The answer of every tool: `data` when `type` is `output`, else `error_text` and `code`. `body` names
+    the field of `data` that `model_text` prints as plain text. `images` go to the model beside the text, not
+    into the JSON."""
 
     type: Literal["output", "error"]
     data: Any = None
@@ -99,7 +92,6 @@ class ToolEnvelope(Frozen):
         return self.type == "error"
 
     def timed(self, duration_ms: int) -> ToolEnvelope:
-        """Return the same answer with its duration filled in."""
         metadata = self.metadata.model_copy(update={"duration_ms": duration_ms})
         return self.model_copy(update={"metadata": metadata})
 
@@ -127,11 +119,8 @@ class ToolEnvelope(Frozen):
         return shown
 
     def model_text(self) -> str:
-        """Return what the model reads: one line of JSON, then the body as plain text, if any, then what
-        a language server finds after an edit, and notes on the cage.
-
-        An error is its code and message; `detail` is for programs.
-        """
+        """Return the text for the model: one line of JSON, the body as plain text, findings after an edit,
+        notes on the cage. An error is its code and message; `detail` is for programs."""
         notes = [f"Note: {note}" for note in self.metadata.cage_notes or ()]
         if self.is_error:
             return "\n".join([f"Error {self.code}: {self.error_text}", *notes])

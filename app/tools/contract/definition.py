@@ -1,8 +1,7 @@
-"""What a tool declares about itself.
+"""The declaration of a tool.
 
-Owns: `ToolDefinition`, the requirements and effects it names, the base class of parameters, and loading the
-text that a model reads about it.
-Never: looking tools up or running them.
+Owns: `ToolDefinition`, requirements, effects, base classes of parameters and results, descriptions. Never:
+looking tools up or running them.
 """
 
 from __future__ import annotations
@@ -27,11 +26,8 @@ MAX_EXACT_FLOAT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class FsRequirement:
-    """Access to the paths that the call names (its effects).
-
-    `filtered` is for tools that look through folders: such a call may begin outside the cage,
-    and the tool itself leaves out of its result what the cage does not show.
-    """
+    """Access to the paths of the call's effects. `filtered` is for tools that search folders: the call may
+    begin outside the cage, and the tool leaves out what the cage does not show."""
 
     mode: Literal["ro", "rw"]
     filtered: bool = False
@@ -63,17 +59,13 @@ Requirement = FsRequirement | SeccompRequirement | NetRequirement | CapabilityRe
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What one call touches, with paths as the caller wrote them. Calls whose effects do not
-    collide may run side by side; an `exclusive` call runs alone.
-
-    `commands` are the shell command lines that it runs, in `directory` and with the variables of
-    `environment` (name, value) that the caller chose, and `hosts` what it connects to, as `host` or
-    `host:port`: permission rules and the watchdog judge by them, so a tool that runs commands must
-    name them here. `own_hosts` are names of the loopback on which the caller's own programs listen; rules
-    judge them, a cage does not: who may be reached there the tool finds out itself. With
-    `works_out_writes` the tool finds out what has to be written, `writes` included, and holds all of it
-    against the cage before it writes: to begin, `writes` need only be readable.
-    """
+    """What one call touches, with paths as the caller wrote them. Calls whose effects do not collide run side
+    by side; an `exclusive` call runs alone. Rules and watchdogs judge `commands`, shell command lines in
+    `directory` with `environment` (name, value), and `hosts` (`host` or `host:port`), so every tool must
+    declare them. `judged_as` are other tools and actions whose rules apply to this call as well; those of its
+    own tool must be enabled. `own_hosts` are loopback names of the caller's own programs: rules judge them,
+    a cage does not. With `works_out_writes` the tool checks all its writes against the cage itself, and
+    `writes` need only be readable at first."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -81,16 +73,15 @@ class Effects:
     commands: tuple[str, ...] = ()
     directory: str = "."
     environment: tuple[tuple[str, str], ...] = ()
+    judged_as: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     own_hosts: tuple[str, ...] = ()
     works_out_writes: bool = False
 
 
 class ToolParams(BaseModel):
-    """Base of every tool's parameters: no unknown names, no silent conversion.
-
-    Declare sequences as `list` and choices as `Literal`: JSON has no tuples or enumerations.
-    """
+    """Base of every tool's parameters: no unknown names, no silent conversion. Declare sequences as `list`
+    and choices as `Literal`: JSON has no tuples or enumerations."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True)
 
@@ -102,12 +93,9 @@ class GivenParams(ToolParams):
 
 
 class ToolResult(BaseModel):
-    """Base of every tool's result. Fields that are None are left out of the answer.
-
-    A tool that cuts its own result keeps the whole in a file (`app.tools.contract.output.write_sidecar`)
-    and names it by `whole_in`; the answer's metadata then say so. Pictures for the model's eyes
-    are not fields: `with_images` adds them, for callers whose `takes_images` is true.
-    """
+    """Base of every tool's result. Fields that are None are left out of the answer. A tool that cuts its
+    result keeps the whole in a file (`app.tools.contract.output.write_sidecar`) and names it by `whole_in`.
+    `with_images` adds images, for callers whose `takes_images` is true."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
     _output_path: Path | None = PrivateAttr(default=None)
@@ -168,13 +156,10 @@ def _as_they_are(params: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
-    """What a tool returns that has found out what to do, and leaves the doing to another tool.
-
-    The service authorises that call like any other and runs it; `finish` makes this tool's result
-    of the other's, `explain` adds what this tool knows to the other's error. The other tool need
-    not be enabled for the agent, and must not delegate in turn. `adjust` adds to its checked
-    parameters what no caller may give.
-    """
+    """The result of a tool that leaves the work to another tool. The service authorises that call like any
+    other and runs it. `finish` makes this tool's result of the other's, `explain` adds to the other's error,
+    `adjust` sets parameters that no caller may set. The other tool need not be enabled for the agent, and
+    must not delegate."""
 
     tool: str
     arguments: dict[str, Any]
@@ -192,16 +177,12 @@ def _no_effects(_params: Any) -> Effects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """One tool. `run` gets validated `parameters` and the context and returns a `result`, or a
-    `Delegation` to the tool that does the work; it reports failures by raising
-    `app.errors.ToolError`.
-
-    `body_field` names the result's text that the model reads unescaped. `max_output_bytes`
-    bounds the answer; what is beyond goes to a file in the scratch folder. `schema` is the JSON
-    Schema of the parameters where it is no model's own; `parameters` are then `GivenParams`.
-    `place` names the parameter that says where a call works, of tools whose contract calls a place
-    outside of the project `invalid_params`; the others answer `invalid_path`.
-    """
+    """One tool. `run` gets validated `parameters` and the context. It returns a `result` or a `Delegation`,
+    and raises `app.errors.ToolError`. `audits_itself`: its changes are audited in the unit that stores them.
+    `body_field` names the result's text that the model reads unescaped. `max_output_bytes` bounds the answer;
+    the rest goes to a file. `schema` is the JSON Schema of the parameters of agents and plugins; `parameters`
+    are then `GivenParams`. `path_parameter` is the parameter whose invalid values are `invalid_params`;
+    without it they are `invalid_path`."""
 
     name: str
     title: str
@@ -220,7 +201,8 @@ class ToolDefinition:
     source: Literal["builtin", "agent", "plugin", "mcp"] = "builtin"
     schema: Mapping[str, Any] | None = None
     effects_of: Callable[[Any], Effects] = _no_effects
-    place: str | None = None
+    path_parameter: str | None = None
+    audits_itself: bool = False
     body_field: str | None = None
     max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES
 
@@ -234,7 +216,6 @@ class ToolDefinition:
         return (self.name, *(f"{self.name}.{action}" for action in self.actions))
 
     def effects(self, params: BaseModel) -> Effects:
-        """Return what a call with these validated parameters touches."""
         return self.effects_of(params)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
-_NAME = re.compile(r"^[a-z][a-z0-9_-]*+(\.[a-z][a-z0-9_-]*+)*+$")
+_NAME = re.compile(r"^[a-z][a-z0-9_-]*+(?>(\.[a-z][a-z0-9_-]*+)*)$")
 MAX_WIRE_LENGTH = 64
 
 LOCKED_TWINS: Mapping[str, str] = {
@@ -45,10 +45,8 @@ def wire_name(name: str) -> str:
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
-    """Map each wire name to its tool name.
-
-    Raises ValueError when a name is malformed or two names share one wire name.
-    """
+    """Map each wire name to its tool name. Raises ValueError when a name is malformed or two names share one
+    wire name."""
     mapping: dict[str, str] = {}
     for name in names:
         if not is_tool_name(name):

@@ -1,7 +1,7 @@
-"""The size of what a model is sent: large answers are cut, and kept whole in a file.
+"""Bounds answers: a large result is cut, and kept whole in a file.
 
-Owns: turning a result into an envelope within the tool's bound, how much of a list fits into one, and
-the sidecar files in the session's scratch folder. Never: deleting them; that happens when the session closes.
+Owns: envelopes within a tool's bound, fitting lists, sidecar files in the scratch folder. Never: deleting
+them (the session does).
 """
 
 from __future__ import annotations
@@ -130,11 +130,9 @@ def first_fitting(
     batch: int,
     one_at_least: bool = False,
 ) -> list[Item]:
-    """Return the first items of which the JSON that `dump` makes, each with a comma, has at most `most_bytes`
-    bytes; with `one_at_least` the first one whatever its size.
-
-    They are measured by `batch` items at a time, which is quicker than one by one; no more than one batch is
-    taken beyond what fits. Blocks as `items` does."""
+    """Return the first items whose JSON by `dump`, each with a comma, has at most `most_bytes` bytes; with
+    `one_at_least` the first one whatever its size. `batch` items are measured at a time, and at most one
+    batch is taken beyond what fits. Blocks as `items` does."""
     room = most_bytes
     fitting: list[Item] = []
     left = iter(items)

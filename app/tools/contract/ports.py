@@ -1,6 +1,6 @@
-"""What a running tool may ask of the harness.
+"""The interface of a running tool to the harness.
 
-Owns: the protocols that the harness fills for each call. Never: an implementation.
+Owns: the protocols that the harness implements for each call, and their shapes. Never: an implementation.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from app.tools.contract.child_answer import ChildAnswer
+from pydantic import Field
+
+from app.messages import Frozen
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 TodoState = Literal["pending", "in_progress", "completed"]
@@ -38,13 +40,36 @@ class HumanQuestion:
 
 
 class CallWaits(Exception):
-    """The call has no result before a person has answered, and its run does not wait for that.
-
-    `question` is None when it is stored already. Whoever raises it has done nothing of the call yet."""
+    """The call has no result until a person answers, and its run ends until then. `question` is None when it
+    is stored already. Whoever raises it has done nothing of the call yet."""
 
     def __init__(self, question: HumanQuestion | None = None) -> None:
         super().__init__("the call waits for a person")
         self.question = question
+
+
+class ProposedTodo(Frozen):
+    """An entry of a list that a subagent proposes; nothing is kept of it unless its caller does so."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class ChildAnswer(Frozen):
+    """The end of one delegation. Fields that are None are left out.
+
+    `message` is the subagent's last message; a background task has none yet."""
+
+    agent_path: str
+    run_id: str
+    state: Literal["succeeded", "running"]
+    reason: str | None = Field(default=None, description="Why it ended: `stop`, `length`, `max_steps`, ...")
+    steps: int | None = Field(default=None, description="Model calls that it made.")
+    todos: list[ProposedTodo] | None = Field(default=None, description="A checklist that it proposes.")
+    output: dict[str, Any] | None = Field(default=None, description="Its answer by its declared schema.")
+    output_problem: str | None = Field(default=None, description="Why there is no `output`.")
+    feedback: list[str] | None = Field(default=None, description="What hooks say about the answer.")
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +83,9 @@ class ChildTask:
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """What a call has made of one file, or of a folder with all in it.
-
-    `path` is the real one below the project's root. `digest` is that of the content (XXH3 with 128
-    bits, in hexadecimal); None when the file is gone, or when it was called `was` before and its
-    content is what it was."""
+    """A change of one file, or of a folder with everything in it. `path` is the real path below the project's
+    root. `digest` is the content's (XXH3, 128 bits, hexadecimal); None when the file is gone, or moved from
+    `was` unchanged."""
 
     path: str
     digest: str | None = None
@@ -74,30 +97,25 @@ class ToolPorts(Protocol):
     """The harness' side of one tool call."""
 
     async def progress(self, text: str) -> None:
-        """Show `text` to whoever watches the call while it is still running."""
+        """Show `text` to those who watch the call while it runs."""
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Record an audit event; `data` is JSON-ready and already redacted. Must not raise."""
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
-        """Ask the human whether the call may go on, and wait for the answer.
-
-        Never called for a headless call. `always` has stored the request's suggestions already.
-        """
+        """Ask a person whether the call may go on. Never called for a headless call. `always` has stored the
+        request's suggestions already."""
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
-        """Put a question to a person and return the answer, which fits the question.
-
-        Never called for a headless call. Raises `CallWaits` where the run ends until then; the tool
-        must have done nothing before, and let it through."""
+        """Put a question to a person and return the answer, which fits it. Never called for a headless call.
+        Raises `CallWaits` where the run ends until then: do nothing before this call, and let it through."""
 
     def children(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the caller's subagents by key, each with the JSON Schema of its input."""
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
-        """Let a subagent of the caller do `task`, and return what it answers.
-
-        Raises ToolError when it is refused, fails, or is stopped before it is done."""
+        """Run `task` in a subagent of the caller, and return its answer. Raises ToolError when it is refused,
+        fails or is stopped."""
 
     async def todos(self) -> tuple[TodoItem, ...]:
         """Return the session's todo list, which all its agents share; empty when there is none."""
@@ -109,9 +127,7 @@ class ToolPorts(Protocol):
         """Note what the call has made of a file. Must not raise."""
 
     def request_checkpoint(self, reason: str | None) -> None:
-        """Pause the run for the operator once the model has finished its answer.
-
-        Raises `ToolError` when there is no run that could pause."""
+        """Pause the run for the operator after the model's answer. Raises ToolError when no run can."""
 
 
 class WriteObserver(Protocol):

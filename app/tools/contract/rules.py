@@ -1,24 +1,55 @@
-"""Permission rules and the question that one may lead to, as plain data.
+"""Permission rules, their subjects, and the question to a person, as plain data.
 
-Owns: their shapes, shared with whoever stores rules and whoever asks the human. Never: deciding
-which rule wins, or what a call is judged by.
+Owns: their shapes. Never: which rule wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from app.errors import ValidationFailed
 from app.tools.contract.naming import closest
-from app.tools.contract.subject import Subject
+from app.workspace.globs import text_matches
+
+SubjectKind = Literal["command", "path", "host", "call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One subject of a call. `tools` are the names of the tool and its action, `capability` the use it makes
+    of the subject (`shell`, `fs.write`). `spellings` are its texts, each with the number of leading
+    characters that are certain; the first is shown, and only it can be allowed. A `dynamic` subject may be
+    anything. `guesses` are texts of commands that it may run: a stricter rule that covers one asks. `input`
+    is what a command is given to read: no rule is about it, and the person who is asked sees it."""
+
+    kind: SubjectKind
+    tools: tuple[str, ...]
+    capability: str | None
+    spellings: tuple[tuple[str, int], ...]
+    dynamic: bool = False
+    guesses: tuple[tuple[str, int], ...] = ()
+    input: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.spellings[0][0]
+
+    @property
+    def permission(self) -> str:
+        return self.capability or self.tools[-1]
+
+
+def plain(text: str) -> tuple[tuple[str, int], ...]:
+    """The spellings of a subject that is certain."""
+    return ((text, len(text)),)
+
 
 RuleAction = Literal["allow", "deny", "ask"]
 RuleScope = Literal["manifest", "session", "project"]
 ConsentAnswer = Literal["once", "always", "reject"]
-"""`always` also stores the request's suggestions; whoever asked the human does that."""
+"""`always` also stores the request's suggestions; the code that asked the human does that."""
 
 CAPABILITIES = ("fs.read", "fs.write", "shell", "exec", "net", "watchdog")
 """The uses that a rule can name besides tools; under `watchdog` are the answers to its questions."""
@@ -26,15 +57,11 @@ CAPABILITIES = ("fs.read", "fs.write", "shell", "exec", "net", "watchdog")
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """One rule: what is done with uses of `permission` whose subject matches `pattern`.
-
-    `permission` is a tool, a `tool.action`, a glob over those (`file.*`), a capability (`fs.read`,
-    `fs.write`, `shell`, `net`, `exec`) or `*`. `pattern` is compared with what the call is about:
-    the parts of a shell command, paths relative to the project, hosts. `scope` says who made the
-    rule: the project file, an answer or request within the session, or the operator for the project.
-    `above` is the agent further up in the tree that the rule was written for, if it is not the caller's
-    own: only what it denies counts.
-    """
+    """The `action` for uses of `permission` whose subject matches `pattern`. `permission` is a tool, a
+    `tool.action`, a glob over those (`file.*`), a capability (`fs.read`, `fs.write`, `shell`, `net`, `exec`)
+    or `*`. Subjects are parts of a shell command, paths relative to the project, hosts. `scope` is the
+    origin: project file, session, or the operator for the project. `above` is the ancestor agent that the
+    rule was written for: only its denials apply to the caller."""
 
     permission: str
     pattern: str
@@ -49,7 +76,7 @@ def check_permission_name(permission: str, tools: Collection[str]) -> None:
     """Raise ValidationFailed unless `permission` names one of `tools` (actions as `tool.action`), a
     capability, or a glob that fits one: a misspelt denial would protect nothing."""
     known = {*tools, *CAPABILITIES}
-    if any(fnmatchcase(name, permission) for name in known):
+    if any(text_matches(name, permission) for name in known):
         return
     near = closest(permission, known)
     hint = f" Did you mean {' or '.join(near)}?" if near else f" Capabilities are {', '.join(CAPABILITIES)}."
@@ -59,12 +86,9 @@ def check_permission_name(permission: str, tools: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConsentRequest:
-    """A question to the human. `subjects` are the parts that need consent, as shown to the human.
-
-    `suggestions` are the rules that "always" would store, the most specific sensible ones, none
-    where no rule could stand for what was asked; then "always" is no more than "once".
-    `about` are the subjects as rules judge them, so that a rule made meanwhile can answer.
-    """
+    """A question to a person. `subjects` are the parts that need consent, as shown. `suggestions` are the
+    rules that "always" would store; without any, "always" means "once". `about` are the subjects as rules
+    judge them, so that a rule made meanwhile can answer."""
 
     tool: str
     permission: str

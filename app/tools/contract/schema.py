@@ -30,7 +30,6 @@ def parameters_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def result_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema of a tool's result."""
     return copy.deepcopy(_cached(model, "serialization"))
 
 

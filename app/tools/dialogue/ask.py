@@ -1,6 +1,6 @@
-"""`kaged.ask`: structured questions to the operator, with options to choose from.
+"""`kaged.ask`: questions to the operator with options to choose from.
 
-Owns: the tool's parameters, and its result made of an answer. Never: checking the answer.
+Owns: the tool's parameters, and its result from an answer. Never: checking the answer.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ HEADLESS = (
 
 
 async def ask_human(context: ToolCallContext, kind: QuestionKind, request: dict[str, Any]) -> dict[str, Any]:
-    """Return what a person answers, in the shape of the kind.
-
-    Raises ToolError `nobody_to_ask` in a headless session, and `CallWaits` where the run does not wait
-    for the answer."""
+    """Return a person's answer, in the shape of the kind. Raises ToolError `nobody_to_ask` in a headless
+    session, and `CallWaits` where the run does not wait."""
     if context.headless:
         raise ToolError("nobody_to_ask", HEADLESS)
     return await context.ports.ask(HumanQuestion(kind, request))
@@ -69,7 +67,7 @@ class Question(ToolParams):
     def _labels_differ(self) -> Self:
         labels = [option.label for option in self.options]
         if len(set(labels)) < len(labels):
-            raise ValueError("two options have the same label; an answer could not tell them apart")
+            raise ValueError("two options have the same label; give each its own")
         return self
 
 
@@ -106,7 +104,7 @@ class AskResult(ToolResult):
 
 
 def result_of(request: dict[str, Any], answer: dict[str, Any]) -> AskResult:
-    """Return what the model is told of a checked answer: `answers` is a list of texts by question id."""
+    """Return the result for a checked answer: `answers` is a list of texts by question id."""
     answers: dict[str, Answered] = {}
     for question in request["questions"]:
         labels = {option["label"] for option in question["options"]}
@@ -119,8 +117,6 @@ def result_of(request: dict[str, Any], answer: dict[str, Any]) -> AskResult:
 
 
 def build() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: AskParams, context: ToolCallContext) -> AskResult:
         request = params.model_dump()
         return result_of(request, await ask_human(context, "ask", request))

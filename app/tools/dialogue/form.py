@@ -51,20 +51,18 @@ class FormResult(ToolResult):
 
 
 def result_of(request: dict[str, Any], answer: dict[str, Any]) -> FormResult:
-    """Return what the model is told of a checked answer: `values` by the fields' names."""
+    """Return the result for a checked answer: `values` by the fields' names."""
     given = answer["values"]
-    return FormResult(values={field["name"]: _told(given.get(field["name"])) for field in request["fields"]})
+    return FormResult(values={field["name"]: _value(given.get(field["name"])) for field in request["fields"]})
 
 
-def _told(value: Any) -> Any:
+def _value(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: value[name] for name in ("path", "name", "size")}
     return value
 
 
 def build() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: FormParams, context: ToolCallContext) -> FormResult:
         request = params.model_dump()
         return result_of(request, await ask_human(context, "form", request))

@@ -12,7 +12,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.json_schema import violations
 from app.tools.contract.definition import ToolDefinition
 from app.tools.contract.naming import closest
@@ -36,17 +36,15 @@ def parse_arguments(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     try:
         value = orjson.loads(arguments or "{}")
     except ValueError as problem:
-        raise _invalid(f"the arguments are not valid JSON: {problem}", {}) from None
+        raise invalid_params(f"the arguments are not valid JSON: {problem}", {}) from None
     if not isinstance(value, dict):
-        raise _invalid(f"the arguments must be a JSON object, not {type(value).__name__}", {})
+        raise invalid_params(f"the arguments must be a JSON object, not {type(value).__name__}", {})
     return value
 
 
 def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel:
-    """Return the tool's parameters. Raises ToolError `invalid_params` with `detail.fields`.
-
-    A null in an optional parameter means that it is left out: some models send every name.
-    """
+    """Return the tool's parameters. A null in an optional parameter counts as left out: some models send
+    every name. Raises ToolError `invalid_params` with `detail.fields`."""
     if definition.schema is not None:
         return _given(definition, definition.schema, arguments)
     try:
@@ -55,16 +53,15 @@ def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel
         found = problem.errors(include_url=False, include_input=False)
     fields = dict(_explain(definition, one) for one in found[:MAX_FIELD_ERRORS])
     listed = "; ".join(f"{field}: {text}" for field, text in fields.items())
-    raise _invalid(f"{definition.name}: {listed}", fields)
+    raise invalid_params(f"{definition.name}: {listed}", fields)
 
 
 def misplaced(definition: ToolDefinition, problem: ToolError) -> ToolError:
-    """Return `invalid_params` for an `invalid_path` of a tool that has a `place`, else the problem itself."""
-    if definition.place is None or problem.code != "invalid_path":
+    """Return `invalid_params` for an `invalid_path` of a tool with a `path_parameter`, else the problem."""
+    if definition.path_parameter is None or problem.code != "invalid_path":
         return problem
-    found = _invalid(
-        f"{definition.name}: {definition.place}: {problem.message}", {definition.place: problem.message}
-    )
+    field = definition.path_parameter
+    found = invalid_params(f"{definition.name}: {field}: {problem.message}", {field: problem.message})
     found.detail = {**problem.detail, **found.detail}
     return found
 
@@ -78,7 +75,7 @@ def _given(definition: ToolDefinition, schema: Mapping[str, Any], arguments: dic
         arguments, broken = kept, violations(schema, kept)
     if broken:
         listed = _printable("; ".join(broken))
-        raise _invalid(f"{definition.name}: {listed}", {"arguments": listed})
+        raise invalid_params(f"{definition.name}: {listed}", {"arguments": listed})
     return definition.parameters.model_validate({"given": arguments})
 
 
@@ -121,8 +118,3 @@ def _known_beside(definition: ToolDefinition, place: tuple[int | str, ...]) -> l
 
 def _printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-def _invalid(message: str, fields: dict[str, str]) -> ToolError:
-    detail = {"fields": fields} if fields else {}
-    return ToolError("invalid_params", message, detail=detail, rpc_code=RPC_INVALID_PARAMS)

@@ -1,7 +1,7 @@
-"""What a model is given of a long result: as much as is worth reading, and how to read on.
+"""The part of a long result that a model gets, and how to read on.
 
-Owns: cutting an answer for a model; head and tail of what a command wrote, else the head. Never: the bound
-of a tool's answer for other clients (`output`).
+Owns: cutting an answer: head and tail of command output, else the head. Never: the bound for other clients
+(`output`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ _NOTE_ROOM = 400
 async def for_model(
     envelope: ToolEnvelope, name: str, context: ToolCallContext, most: int = MODEL_BYTES
 ) -> ToolEnvelope:
-    """Return the answer to `name` as a model is given it: about `most` bytes of text at most.
-
-    What is left out is kept whole in a file, unless it stands in the project's own file anyway."""
+    """Return the answer to `name` for a model: about `most` bytes of text. The rest is kept in a file, unless
+    it stands in a file of the project."""
     text = envelope.model_text()
     if len(text) <= most and (text.isascii() or len(text.encode("utf-8", "replace")) <= most):
         return envelope
@@ -39,7 +38,9 @@ async def for_model(
 def _cut(envelope: ToolEnvelope, name: str, context: ToolCallContext, most: int) -> ToolEnvelope:
     if envelope.is_error:
         raw = (envelope.error_text or "").encode("utf-8", "replace")
-        return envelope.model_copy(update={"error_text": _both_ends(raw, raw, most, "of the message")})
+        envelope = _kept_whole(envelope, raw, name, context, "txt")
+        shown = _both_ends(raw, raw, max(most - _NOTE_ROOM, SMALLEST // 2), _hint(envelope))
+        return envelope.model_copy(update={"error_text": shown})
     data, body = envelope.data, envelope.body
     if not isinstance(data, dict) or body is None or not isinstance(data.get(body), str):
         return _cut_data(envelope, name, context, most)
@@ -50,13 +51,17 @@ def _cut(envelope: ToolEnvelope, name: str, context: ToolCallContext, most: int)
     if body == "content" and isinstance(data.get("total_lines"), int):
         return envelope.model_copy(update={"data": _fewer_lines(data, body, raw, room)})
     envelope = _kept_whole(envelope, raw, name, context, "txt")
-    path = str(envelope.metadata.output_path)
-    hint = f"the whole is in {path}: read it with file.read (offset, limit) or search.grep"
+    path, hint = str(envelope.metadata.output_path), _hint(envelope)
     if body in _COMMAND_OUTPUT:
         shown = _both_ends(raw, _end_of(path, room) or raw, room, hint, os.path.getsize(path))
     else:
         shown = f"{head_of(raw, room)}\n[{len(raw) - room:,} bytes are left out; {hint}]"
     return envelope.model_copy(update={"data": {**data, body: shown}})
+
+
+def _hint(envelope: ToolEnvelope) -> str:
+    path = envelope.metadata.output_path
+    return f"the whole is in {path}: read it with file.read (offset, limit) or search.grep"
 
 
 def _both_ends(head: bytes, end: bytes, room: int, hint: str, size: int | None = None) -> str:

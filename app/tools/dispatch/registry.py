@@ -1,20 +1,19 @@
-"""The catalogue of tools that exist. Existing does not mean being enabled for an agent.
+"""The catalogue of tools. A tool in it is not yet enabled for an agent.
 
-Owns: look-up by name and wire name, globs, groups, the specification a model is shown.
-Never: running a tool or deciding who may use it.
+Owns: look-up by name and wire name, globs, groups, specifications. Never: running a tool.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from app.messages import ToolSpec
 from app.tools.contract.definition import ToolDefinition
 from app.tools.contract.naming import wire_name, wire_names
 from app.tools.contract.schema import parameters_schema
+from app.workspace.globs import text_matches
 
 GROUP_MARK = "@"
 
@@ -80,31 +79,26 @@ class ToolRegistry:
         return dict(self._groups)
 
     def match(self, pattern: str) -> list[str]:
-        """Return the names that a name, a glob or an `@group` means; empty when none.
-
-        A glob ending in `.*` also matches the tool whose actions it covers.
-        """
+        """Return the names that a name, a glob or an `@group` means; empty when none. A glob ending in `.*`
+        also matches the tool whose actions it covers."""
         if pattern.startswith(GROUP_MARK):
             return list(self._groups.get(pattern, ()))
         parent = self._tools.get(pattern.removesuffix(".*")) if pattern.endswith(".*") else None
         family = set() if parent is None or not parent.actions else set(parent.qualified_names)
-        return [name for name in self._owners if name in family or fnmatchcase(name, pattern)]
+        return [name for name in self._owners if name in family or text_matches(name, pattern)]
 
     def spec(
         self, name: str, *, allowed: Collection[str] | None = None, description: str | None = None
     ) -> ToolSpec:
-        """Return the tool as a model is shown it.
-
-        `allowed` leaves only those of its actions in the `action` enumeration; `description`
-        replaces the tool's own. Raises KeyError for an unknown tool.
-        """
+        """Return the specification for a model. `allowed` restricts the `action` enumeration; `description`
+        replaces the tool's own. Raises KeyError for an unknown tool."""
         return spec_of(self._tools[name], allowed=allowed, description=description)
 
 
 def spec_of(
     definition: ToolDefinition, *, allowed: Collection[str] | None = None, description: str | None = None
 ) -> ToolSpec:
-    """Return a tool as a model is shown it; as `ToolRegistry.spec`."""
+    """Return the specification of a tool; as `ToolRegistry.spec`."""
     name = definition.name
     given = definition.schema
     parameters = parameters_schema(definition.parameters) if given is None else copy.deepcopy(dict(given))

@@ -1,59 +1,77 @@
-"""The one way to call a tool, for models and operators alike.
+"""Calls tools, for models and operators alike.
 
-Owns: the order of the steps: look up, principal scope, enabled, validate, capabilities, permission
-rules, watchdogs, run, and asking after what an edit broke. Never: what a step decides, or a tool's
-own work. Never raises, except `asyncio.CancelledError`, and `CallWaits` when the call waits for a person.
+Owns: the order of steps: look up, scope, enabled, validate, capabilities, rules, watchdogs, run, follow.
+Never: a step's decision.
+
+`ToolService.call` raises nothing but `asyncio.CancelledError`, and `CallWaits` when the call waits for a
+person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
 from app.observability import Redactor
-from app.tools.after_edit.edit_feedback import EditFeedback
-from app.tools.after_edit.edit_watch import EditWatch
-from app.tools.authorisation.capabilities import check_capabilities
+from app.tools.authorisation.capabilities import check_capabilities, check_principal
 from app.tools.authorisation.permission_rules import check_rules
-from app.tools.authorisation.principal import check_principal
 from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
-from app.tools.contract.naming import closest, rule_name
+from app.tools.contract.naming import closest, rule_name, wire_name
 from app.tools.contract.output import envelope_of, without_secrets
+from app.tools.contract.ports import WriteObserver
 from app.tools.dispatch.arguments import misplaced, parse_arguments, validate
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.wrappers import audited, contained
 from app.tools.processes.cage_notes import with_way_out
 
-DIAGNOSTICS_TOOL, DIAGNOSTICS = "code.lsp", "diagnostics"
-"""The tool and action that an agent must have for what language servers say after its edits."""
-
-
 Settle = Callable[[ToolCallContext], Awaitable[tuple[str, ...]]]
-"""Returns what a caged caller is to be told of its cage after a call."""
+"""Returns the notes on its cage that a caged caller gets after a call."""
+MayCall = Callable[[str, dict[str, Any]], Awaitable[bool]]
+"""Tells whether the caller may call a tool with these arguments, without asking a person."""
 
 
-async def nothing_to_tell(_context: ToolCallContext) -> tuple[str, ...]:
+class CallObserver(WriteObserver, Protocol):
+    """Observes the writes of one call."""
+
+    async def finished(self, envelope: ToolEnvelope) -> ToolEnvelope:
+        """Return the answer with what the observer adds to it."""
+
+    def close(self) -> None:
+        """The call is over."""
+
+
+class AfterEdit(Protocol):
+    """Adds to the answers of calls that write files. `after_edit.edit_feedback` implements it."""
+
+    def follow(
+        self, context: ToolCallContext, allowed: Collection[str], may_call: MayCall
+    ) -> CallObserver | None:
+        """Return the observer of a call that may write, if it is to have one."""
+
+    async def note(self, session_id: str, agent_path: str) -> str | None:
+        """Return, once, what came after the answers to an agent's calls; None for nothing."""
+
+
+async def no_notes(_context: ToolCallContext) -> tuple[str, ...]:
     return ()
 
 
 class ToolService:
-    """Dispatches calls to the tools of one registry."""
-
     def __init__(
         self,
         registry: ToolRegistry,
         *,
         watchdogs: Sequence[Watchdog] = (),
-        after_edit: EditFeedback | None = None,
+        after_edit: AfterEdit | None = None,
         redactor: Redactor | None = None,
-        settle: Settle = nothing_to_tell,
+        settle: Settle = no_notes,
     ) -> None:
         self.registry = registry
         self._settle = settle
@@ -70,12 +88,9 @@ class ToolService:
         allowed: Collection[str],
         own: OwnTools = NO_OWN_TOOLS,
     ) -> ToolEnvelope:
-        """Call the tool and return its answer, an error being an answer too.
-
-        `arguments` is a JSON object, parsed or as text. `allowed` lists the names that are
-        enabled for the calling agent, actions as `tool.action`. `own` are tools that the agent has
-        beside the catalogue; their names are in `allowed`, too.
-        """
+        """Call the tool and return its answer, which may be an error. `arguments` is a JSON object, parsed or
+        as text. `allowed` are the names enabled for the agent, actions as `tool.action`. `own` are tools
+        beside the catalogue; their names are in `allowed`, too."""
 
         async def dispatch() -> ToolEnvelope:
             return await self._dispatch(name, arguments, context, allowed, own)
@@ -104,7 +119,7 @@ class ToolService:
         definition = self._resolve(name, context, allowed, own)
         params = validate(definition, parse_arguments(arguments))
         _check_action(definition, params, allowed)
-        watch = self._watch(definition, context, allowed)
+        watch = self._observer(definition, context, allowed)
         if watch is None:
             return await self._answer(definition, params, context, own)
         try:
@@ -121,25 +136,23 @@ class ToolService:
             result = await self._delegated(result, context, own)
         return await envelope_of(definition, result, context)
 
-    def _watch(
+    def _observer(
         self, definition: ToolDefinition, context: ToolCallContext, allowed: Collection[str]
-    ) -> EditWatch | None:
-        """Return what is to hear of the call's writes, for agents that may ask for diagnostics."""
-        asking = self.registry.get(DIAGNOSTICS_TOOL)
-        if self._after_edit is None or definition.read_only or asking is None:
-            return None
-        if f"{DIAGNOSTICS_TOOL}.{DIAGNOSTICS}" not in allowed:
+    ) -> CallObserver | None:
+        if self._after_edit is None or definition.read_only:
             return None
 
-        async def may_read(path: str) -> bool:
+        async def may_call(name: str, arguments: dict[str, Any]) -> bool:
+            tool = self.registry.get(name)
+            if tool is None:
+                return False
             try:
-                params = validate(asking, {"action": DIAGNOSTICS, "path": path})
-                await self._authorised(asking, params, replace(context, headless=True))
+                await self._authorised(tool, validate(tool, arguments), replace(context, headless=True))
             except ToolError:
                 return False
             return True
 
-        return self._after_edit.watch(context, may_read)
+        return self._after_edit.follow(context, allowed, may_call)
 
     async def _permitted(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
@@ -155,7 +168,8 @@ class ToolService:
     ) -> ToolCallContext:
         """Return the context to run the call with. Raises ToolError when a layer refuses it."""
         effects = definition.effects(params)
-        tools = tuple(map(rule_name, _names(definition, params)))
+        names = (*_names(definition, params), *effects.judged_as)
+        tools = tuple(dict.fromkeys(map(rule_name, names)))
         check_capabilities(definition, effects, context)
         context = replace(context, tool_names=path_rule_names(tools, effects), consented=frozenset())
         context = await check_rules(definition, tools, effects, context)
@@ -182,9 +196,8 @@ class ToolService:
 
     def _check_is_no_action(self, name: str) -> None:
         """Raise ToolError `tool_not_found` that says how to call a tool's action when a name is one."""
-        owner, _, action = name.rpartition(".")
-        tool = self.registry.get(owner) if owner else None
-        if tool is not None and name in tool.qualified_names:
+        if (found := self._action(name)) is not None:
+            owner, action = found
             raise ToolError(
                 "tool_not_found",
                 f"{name} is an action of {owner}: call {owner} with action {action!r}",
@@ -192,16 +205,27 @@ class ToolService:
                 rpc_code=RPC_TOOL_NOT_FOUND,
             )
 
+    def _action(self, name: str) -> tuple[str, str] | None:
+        """Return tool and action that a name stands for, spelled with dots or as providers are sent names."""
+        wanted = wire_name(name)
+        actions = ((tool.name, one) for tool in self.registry.definitions() for one in tool.actions)
+        return next((pair for pair in actions if wire_name(".".join(pair)) == wanted), None)
+
+    def _calls(self, name: str) -> str:
+        """Return a name as it can be called: an action with its tool."""
+        found = self._action(name)
+        return name if found is None else f"{found[0]} with action {found[1]!r}"
+
     def _resolve(
         self, name: str, context: ToolCallContext, allowed: Collection[str], own: OwnTools
     ) -> ToolDefinition:
         definition = self.find(name, own)
         if definition is None:
             self._check_is_no_action(name)
-            raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed)
+            raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed, self._calls)
         check_principal(definition, context)
         if not any(one in allowed for one in definition.qualified_names):
-            raise _not_found(f"{name} is not enabled for this agent", name, allowed)
+            raise _not_found(f"{name} is not enabled for this agent", name, allowed, self._calls)
         return definition
 
 
@@ -209,8 +233,10 @@ def _check_action(definition: ToolDefinition, params: BaseModel, allowed: Collec
     if not definition.actions:
         return
     action = _names(definition, params)[-1]
-    if action not in allowed:
-        raise _not_found(f"{action} is not enabled for this agent", action, allowed)
+    also = [one for one in definition.effects(params).judged_as if one in definition.qualified_names]
+    for needed in (action, *also):
+        if needed not in allowed:
+            raise _not_found(f"{needed} is not enabled for this agent", needed, allowed)
 
 
 def _names(definition: ToolDefinition, params: BaseModel) -> tuple[str, ...]:
@@ -220,9 +246,11 @@ def _names(definition: ToolDefinition, params: BaseModel) -> tuple[str, ...]:
     return definition.name, f"{definition.name}.{getattr(params, 'action', '')}"
 
 
-def _not_found(message: str, name: str, allowed: Collection[str]) -> ToolError:
+def _not_found(
+    message: str, name: str, allowed: Collection[str], calls: Callable[[str], str] = str
+) -> ToolError:
     near = closest(name, allowed)
-    hint = f"; the closest are {', '.join(near)}" if near else ""
+    hint = f"; the closest are {', '.join(map(calls, near))}" if near else ""
     return ToolError(
         "tool_not_found",
         (message + hint).encode("utf-8", "replace").decode(),

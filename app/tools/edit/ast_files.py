@@ -1,7 +1,7 @@
-"""The files that a structural rewrite looks at.
+"""The files of a structural rewrite.
 
-Owns: finding them, their common language, and the copies of their text that are parsed. Never:
-files that the caller's cage or rules keep from it, and writing.
+Owns: finding them, their common language, and the copies that are parsed. Never: files outside the caller's
+cage or rules; writing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.tools.ast_grep.languages import (
     LANGUAGES,
     LanguageName,
@@ -38,8 +38,8 @@ ALL_EXTENSIONS = tuple(extension for language in LANGUAGES for extension in exte
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a rewrite begins: a `folder` to look through, or without one a single file. `path` is
-    the file's, or what stands before each name below the folder."""
+    """The start of a rewrite: a `folder` to look through, or without one a single file. `path` is the file's,
+    or the prefix of names below the folder."""
 
     folder: Folder | None
     path: str
@@ -103,22 +103,15 @@ def common_language(paths: Sequence[str]) -> LanguageName:
         why = f"the files are in several languages: {listed}; set lang, or narrow path or glob"
     else:
         why = "no file there has the name of a supported language; set lang, or another path or glob"
-    raise ToolError(
-        "invalid_params",
-        f"the language cannot be inferred: {why}",
-        detail={"fields": {"lang": why}, "languages": dict(sorted(counts.items()))},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    message = f"the language cannot be inferred: {why}"
+    raise invalid_params(message, {"lang": why}, languages=dict(sorted(counts.items())))
 
 
 def copy_texts(
     workspace: Workspace, paths: Sequence[str], language: LanguageName, snapshot: Snapshot, copies: Copies
 ) -> None:
-    """Put the text of the first of the files, as many as make a batch, into the snapshot and note
-    them in `copies`. Blocking.
-
-    Files that are gone, binary or not for the caller to read are left out.
-    """
+    """Put the texts of one batch of the files into the snapshot and note them in `copies`. Missing, binary
+    and unreadable files are left out. Blocks."""
     usual = searched_extensions(language)
     size = 0
     for path in paths[:BATCH_FILES]:

@@ -1,10 +1,9 @@
-"""Which of the matches of all rewrites are carried out, and what a file becomes by them.
+"""Chooses the matches to replace, and builds the new text.
 
-Owns: the rule for overlaps, the limits, line ends of replacements. Never: files or processes.
+Owns: overlaps, limits, line ends of replacements. Never: files or processes.
 
-The earliest match in a file wins, of those that begin together the longest, of those that are the
-same piece of code the rewrite that was named first. What overlaps a winner is skipped: code is
-never replaced twice in one call.
+The earliest match in a file wins; of those, the longest; of those, the rewrite named first. Overlapping
+matches are skipped.
 """
 
 from __future__ import annotations
@@ -73,10 +72,8 @@ class Plan:
 
 
 def choose(found: Iterable[tuple[int, Found]], text: bytes) -> tuple[list[Edit], int]:
-    """Return the edits of one file in their order, and how many matches were skipped for overlaps.
-
-    `found` are matches with the number of their rewrite. Those that would change nothing are none.
-    """
+    """Return the edits of one file in their order, and how many matches were skipped for overlaps. `found`
+    are matches with the number of their rewrite. Edits without a change are left out."""
     ordered = sorted(found, key=lambda one: (one[1].replaced[0], -one[1].replaced[1], one[0]))
     carriage = _first_line_ends_in_crlf(text)
     edits: list[Edit] = []
@@ -96,7 +93,6 @@ def choose(found: Iterable[tuple[int, Found]], text: bytes) -> tuple[list[Edit],
 
 
 def rewritten(text: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the text with all edits carried out."""
     pieces: list[bytes] = []
     at = 0
     for edit in edits:

@@ -1,10 +1,10 @@
-"""`edit.ast`: code rewritten by its structure, in one file or many.
+"""`edit.ast`: rewrites code by its structure, in one file or many.
 
-Owns: the tool's parameters and result, preview and application. Never: writing content other than
-that which was parsed with the edits in it, or some of the files of a call only.
+Owns: the tool's parameters and result, preview and application. Never: writing unparsed content, or only some
+files.
 
-No earlier read is asked for: the call itself reads what it changes, and a dry run counts as reading
-the files that it lists. But a file that the agent has read must still be as it knew it.
+The call reads what it changes, so no earlier read is needed. A file that the agent has read must be
+unchanged.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def build(
         requires=(FsRequirement("rw"),),
         destructive=True,
         effects_of=_effects,
-        place="path",
+        path_parameter="path",
     )
 
 
@@ -142,7 +142,6 @@ def _effects(params: EditAstParams) -> Effects:
 
 
 async def _apply(files: ProjectFiles, plan: Plan, context: ToolCallContext) -> None:
-    """Write all planned files, or none."""
     planned = {file.key: file for file in plan.files}
 
     def make(target: Target) -> bytes:
@@ -157,9 +156,7 @@ async def _apply(files: ProjectFiles, plan: Plan, context: ToolCallContext) -> N
 
     def report() -> None:
         for file in plan.files:
-            event = {"path": file.shown, "replacements": len(file.edits)}
-            who = {"caller": context.agent_path, "request_id": context.request_id}
-            context.ports.audit("file.edited", event | who)
+            context.audit("file.edited", path=file.shown, replacements=len(file.edits))
 
     await files.change_together([file.shown for file in plan.files], context, make, report)
 

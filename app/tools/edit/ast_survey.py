@@ -1,7 +1,6 @@
-"""Finding what a structural rewrite would change.
+"""Finds what a structural rewrite would change.
 
-Owns: the order of listing, copying and parsing, batch by batch, and the files that do not parse.
-Never: writing.
+Owns: listing, copying and parsing, batch by batch; files that do not parse. Never: writing.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ PARSE_ALL_UP_TO = 200
 """Up to so many files, all are parsed and those with errors named; of more, only those that hold
 the patterns' words."""
 MAX_MATCHES = 100_000
-MAX_TOLD_BYTES = 128 * 1024 * 1024
+MAX_MATCH_BYTES = 128 * 1024 * 1024
 MAX_PARSE_ERRORS = 50
 
 
@@ -84,11 +83,8 @@ class Surveyor:
         self._sources = sources
 
     async def survey(self, request: Request, context: ToolCallContext, plan: Plan) -> Survey:
-        """Fill `plan` with what the request would change.
-
-        Raises ToolError `invalid_params`, `invalid_pattern`, `timeout`, `too_many_matches`, and
-        `parse_error` when the only file cannot be parsed.
-        """
+        """Fill `plan` with the changes of the request. Raises ToolError `invalid_params`, `invalid_pattern`,
+        `timeout`, `too_many_matches`, and `parse_error` when the only file cannot be parsed."""
         workspace = self._files.workspace(context)
         children = await self._processes.for_reading(context)
         engine = self._engine.started_by(children)
@@ -98,7 +94,7 @@ class Surveyor:
             rewrites = await _understand(engine, request.rewrites, language)
             paths = candidates
             if len(candidates) > PARSE_ALL_UP_TO:
-                paths = await finder.narrowed(candidates, language, [pattern for pattern, _ in rewrites])
+                paths = await finder.possible(candidates, language, [pattern for pattern, _ in rewrites])
         found = Survey(len(candidates))
         while paths and not plan.limit_reached:
             parser = _Parser(engine, rewrites, language, request.deadline)
@@ -142,7 +138,7 @@ class _Finder:
             raise _out_of_time()
         return [start.path + name for name in listing.names]
 
-    async def narrowed(
+    async def possible(
         self, candidates: list[str], language: LanguageName, patterns: Sequence[Pattern]
     ) -> list[str]:
         """Return those of the candidates in which one of the patterns can match at all."""
@@ -165,7 +161,7 @@ class _Parser:
         self._found: dict[str, list[tuple[int, Found]]] = {}
         self._broken: dict[str, int] = {}
         self._failed: set[str] = set()
-        self._count = self._told = 0
+        self._count = self._bytes = 0
 
     async def run(self, folder: Path, copies: Copies, *, parse_all: bool) -> None:
         names = list(copies.by_name)
@@ -174,9 +170,9 @@ class _Parser:
             def take(found: list[Found], number: int = number) -> bool:
                 for one in found:
                     self._count += 1
-                    self._told += one.size
+                    self._bytes += one.size
                     self._found.setdefault(one.file, []).append((number, one))
-                return self._count <= MAX_MATCHES and self._told <= MAX_TOLD_BYTES
+                return self._count <= MAX_MATCHES and self._bytes <= MAX_MATCH_BYTES
 
             await self._search(folder, names, by_pattern(pattern, template), take)
 

@@ -1,7 +1,7 @@
-"""Finding an exact text in a file whose line endings may differ from the model's.
+"""Finds and replaces an exact text in a file, whatever its line endings.
 
-Owns: matches, and the replacement in the file's own line endings. Works on UTF-8 bytes.
-Never: reading or writing files.
+Owns: matches, and replacements in the file's own line endings, on UTF-8 bytes. Never: reading or writing
+files.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ class Matches:
 
 
 def find(body: bytes, old: bytes) -> Matches:
-    """Return the exact matches of `old`, each of its newlines matching LF and CRLF alike.
-
-    Of more than `MAX_MATCHES` the first ones and one more."""
+    """Return the exact matches of `old`; its newlines match LF and CRLF alike. Stops at one more than
+    `MAX_MATCHES`."""
     plain = old.replace(CRLF, LF)
     if LF not in plain or CRLF not in body:
         return Matches(_exact(body, plain))
@@ -56,9 +55,8 @@ def _exact(body: bytes, old: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def replaced(body: bytes, matches: Matches, new: bytes) -> bytes:
-    """Return `body` with every match replaced.
-
-    A new line ends as the line that it stands for, one that stands for none as most lines of `body`."""
+    """Return `body` with every match replaced. A new line ends like the line it replaces, an added one like
+    most lines of `body`."""
     plain = new.replace(CRLF, LF)
     usual = _usual_ending(body)
     if LF not in plain or body.count(CRLF) in {0, body.count(LF)}:

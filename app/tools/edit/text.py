@@ -1,7 +1,7 @@
 """`edit.text`: exact replacement in a file that the agent has read.
 
-Owns: the tool's parameters, result, errors and audit event. Never: fuzzy replacement; a text
-that does not match exactly (line endings aside) is reported, not guessed.
+Owns: the tool's parameters, result and errors. Never: fuzzy replacement: a text that does not match is
+reported.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class EditTextResult(ToolResult):
 
 
 def build(files: ProjectFiles) -> ToolDefinition:
-    """Return the tool over `files`."""
-
     async def run(params: EditTextParams, context: ToolCallContext) -> EditTextResult:
         if params.old_string == params.new_string:
             raise _no_change()
@@ -55,9 +53,7 @@ def build(files: ProjectFiles) -> ToolDefinition:
             return _edit(files, target, params, context)
 
         def report(done: EditTextResult) -> None:
-            event = {"path": done.path, "replacements": done.replacements}
-            who = {"caller": context.agent_path, "request_id": context.request_id}
-            context.ports.audit("file.edited", event | who)
+            context.audit("file.edited", path=done.path, replacements=done.replacements)
 
         return await files.change(params.path, context, work, report)
 

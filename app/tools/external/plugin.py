@@ -1,7 +1,6 @@
-"""`<plugin>.<tool>`: what a plugin offers, as a tool like any other.
+"""`<plugin>.<tool>`: a tool of a plugin.
 
-Owns: the tool's declaration, what it requires of its caller's cage, and the shape of its answer. Never:
-calling the plugin (the harness gives that), or which agent has the tool.
+Owns: its declaration, requirements and answer. Never: calling the plugin, enabling the tool.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ def plugin_tool(
     requires: Iterable[tuple[str, str]],
     call: CallPlugin,
 ) -> ToolDefinition | None:
-    """Return the tool `<plugin>.<name>`, or None when that is too long a name for providers.
-
-    `schema` is the JSON Schema of the parameters, `requires` are the capabilities that the caller must
-    have, too, as kind and text (`net`, `net:example.org:443`), and `call` asks the plugin."""
+    """Return the tool `<plugin>.<name>`, or None when the name is too long for providers. `schema` is the
+    JSON Schema of the parameters, `requires` are capabilities that the caller must have, as kind and text
+    (`net`, `net:example.org:443`), and `call` asks the plugin."""
     full_name = f"{plugin}.{name}"
     if not is_tool_name(full_name):
         return None

@@ -1,6 +1,6 @@
-"""`file.create`: a new file, and an error when there is one already.
+"""`file.create`: creates a file; an existing one is an error.
 
-Owns: the tool's parameters, result and audit event. Never: overwriting anything.
+Owns: the tool's parameters and result. Never: overwriting.
 """
 
 from __future__ import annotations
@@ -37,13 +37,9 @@ class FileCreateResult(ToolResult):
 
 
 def build(files: ProjectFiles) -> ToolDefinition:
-    """Return the tool over `files`."""
-
     async def run(params: FileCreateParams, context: ToolCallContext) -> FileCreateResult:
         def report(done: FileCreateResult) -> None:
-            event = {"path": done.path, "bytes": done.bytes_written, "created": True}
-            who = {"caller": context.agent_path, "request_id": context.request_id}
-            context.ports.audit("file.written", event | who)
+            context.audit("file.written", path=done.path, bytes=done.bytes_written, created=True)
 
         return await files.change(params.path, context, lambda target: _create(target, params), report)
 

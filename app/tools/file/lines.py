@@ -7,10 +7,8 @@ from __future__ import annotations
 
 
 class LineWindow:
-    """Lines end at LF; the bytes of one line beyond `max_line_bytes` are dropped.
-
-    `lines` holds the window once `finish` was called, `total` the number of all lines.
-    """
+    """Lines end at LF; bytes of a line beyond `max_line_bytes` are dropped. After `finish`, `lines` holds the
+    window and `total` the number of all lines."""
 
     def __init__(self, *, offset: int, limit: int, max_line_bytes: int, max_bytes: int) -> None:
         """`offset` counts from 1. The window also ends when it holds `max_bytes`."""

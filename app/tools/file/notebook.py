@@ -22,7 +22,6 @@ class NotANotebook(Exception):
 
 
 def notebook_lines(content: bytes) -> list[str]:
-    """Return the lines that show the notebook. Raises NotANotebook."""
     try:
         notebook = orjson.loads(content)
     except ValueError as problem:

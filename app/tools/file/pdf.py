@@ -1,7 +1,6 @@
-"""The text of a PDF, page by page, read by a program of its own.
+"""Reads the text of a PDF page by page, in a child process.
 
-Owns: starting `pdf_extract`, its deadline, and what its answer is told as. Never: parsing a PDF in
-the daemon: a hostile one costs a child process its life, and nothing else.
+Owns: starting `pdf_extract`, its deadline, and its answer. Never: parsing a PDF in the daemon.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any
 
 import orjson
 
+from app.bridges.processes.child import Finished, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import Finished, SpawnFailed
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.tools.file.read_result import page_ranges
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -44,10 +43,8 @@ async def pdf_text(
     owner: str,
     seconds: float = SECONDS,
 ) -> PdfText:
-    """Return the text of the pages that `pages` names, else of the first ones.
-
-    Raises ToolError `invalid_params` for a page that is not there, `tool_unavailable` when the
-    program cannot be started."""
+    """Return the text of `pages`, else of the first pages. Raises ToolError `invalid_params` for a missing
+    page, `tool_unavailable` when the program cannot be started."""
     wanted = (pages or "").replace(" ", "")
     try:
         done = await children.run(
@@ -61,7 +58,7 @@ async def pdf_text(
         )
     except SpawnFailed as problem:
         raise ToolError("tool_unavailable", f"PDFs cannot be read here: {problem.reason}") from None
-    return _told(_reports(done), done, pages)
+    return _text_of(_reports(done), done, pages)
 
 
 def _reports(done: Finished) -> list[dict[str, Any]]:
@@ -69,7 +66,7 @@ def _reports(done: Finished) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in done.stdout.split(b"\n")[:-1]]
 
 
-def _told(reports: list[dict[str, Any]], done: Finished, pages: str | None) -> PdfText:
+def _text_of(reports: list[dict[str, Any]], done: Finished, pages: str | None) -> PdfText:
     total = next((int(report["total"]) for report in reports if "total" in report), None)
     read = [report for report in reports if "page" in report]
     if total is not None and pages is not None:
@@ -83,12 +80,8 @@ def _told(reports: list[dict[str, Any]], done: Finished, pages: str | None) -> P
 def _check(pages: str, total: int) -> None:
     last = max(last for _, last in page_ranges(pages))
     if last > total:
-        raise ToolError(
-            "invalid_params",
-            f"there is no page {last}: the PDF has {total} page{'' if total == 1 else 's'}",
-            detail={"total_pages": total},
-            rpc_code=RPC_INVALID_PARAMS,
-        )
+        message = f"there is no page {last}: the PDF has {total} page{'' if total == 1 else 's'}"
+        raise invalid_params(message, {}, total_pages=total)
 
 
 def _shortfall(done: Finished, read: list[dict[str, Any]], total: int | None, pages: str | None) -> list[str]:

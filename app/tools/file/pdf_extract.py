@@ -1,8 +1,10 @@
-"""A program of its own: a PDF on standard input, its text as lines of JSON on standard output.
+"""A program: a PDF on stdin, its text as lines of JSON on stdout.
 
-Owns: calling pypdf, inside limits of memory and time that the kernel holds it to. It is started as
-`python -I pdf_extract.py RANGES MOST` and imports nothing of this package, because what it reads
-may be made to harm. Lines: `{"problem"}` or `{"total"}`, then `{"page", "text", "pictures"}` each.
+Owns: calling pypdf within kernel limits of memory and time. Never: imports of this package: the PDF may be
+hostile.
+
+It runs as `python -I pdf_extract.py RANGES MOST`. Lines: `{"problem"}` or `{"total"}`, then `{"page", "text",
+"pictures"}` each.
 """
 
 from __future__ import annotations

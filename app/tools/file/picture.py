@@ -1,7 +1,7 @@
-"""What an image file is: its kind by content, its size in pixels, and whether it is all there.
+"""Examines an image file: its kind, its size in pixels, and whether it is complete.
 
-Owns: reading the headers of PNG, JPEG, GIF and WebP. Never: decoding pixels. A model's provider
-refuses a whole conversation that holds one broken image, so a doubtful one is not sent.
+Owns: reading the headers of PNG, JPEG, GIF and WebP. Never: decoding pixels. Providers refuse conversations
+with a broken image.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ class _Broken(Exception):
 
 
 def examine(media_type: str, content: bytes) -> Picture:
-    """Return what the whole `content` of an image file is."""
     try:
         width, height = _READERS[media_type](content)
     except (_Broken, struct.error, IndexError):

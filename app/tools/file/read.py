@@ -1,7 +1,6 @@
-"""`file.read`: a file's lines, a directory's entries, a picture, or what a binary file is.
+"""`file.read`: a file's lines, a directory's entries, a picture, a notebook or a PDF.
 
-Owns: the tool, and which kind of reading a file gets. Never: opening paths (the workspace does),
-or a kind's own work (the modules beside this one).
+Owns: the tool, and the reader of each kind. Never: opening paths (the workspace).
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from app.tools.project_files.media_type import media_type_of, signature_type
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.read_tracker import Digest, digest_of
 from app.tools.project_files.text_format import HEAD, to_utf8
+from app.tools.project_files.view import noted
 from app.workspace import Opened, Workspace
 
 PDF = "application/pdf"
@@ -69,6 +69,8 @@ def build(
             )
             answer = result.model_copy(update={"total_pages": found.total_pages})
             result = rendered(answer, found.lines, params, notes(*found.notes))
+        if result.type == "directory":
+            result = result.model_copy(update={"note": noted(context, result.note)})
         if reading.digest is not None:
             files.reads.record(context, reading.key, reading.digest)
         return result

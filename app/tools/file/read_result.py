@@ -68,7 +68,6 @@ def page_ranges(pages: str) -> list[tuple[int, int]]:
 
 
 def numbered(lines: Iterable[str], first: int) -> str:
-    """Return the lines as a model reads them."""
     return "\n".join(f"{number}: {text}" for number, text in enumerate(lines, first))
 
 

@@ -1,13 +1,6 @@
-"""What is known about large text files, so that line 900,000 is found without reading from line 1.
+"""An index of large text files, for reading from the middle.
 
-Owns: for each large file its digest, its encoding, its number of lines and where some lines begin;
-under a key that changes when the file does. Never: any content.
-
-The key is device, inode, size, and the times of the last change of content and of the inode. A
-change that leaves all of these as they were goes unnoticed: one within the file system's clock tick
-(so nothing younger than two seconds is remembered), or by way of a memory map that the kernel has
-not yet accounted for. Lines are always read from the file itself, and a write always compares the
-whole content: the worst is a line number that is off, or an edit that is refused as changed.
+Owns: digest, encoding, line count and line positions, under a key that changes with the file. Never: content.
 """
 
 from __future__ import annotations

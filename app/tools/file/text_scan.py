@@ -40,10 +40,9 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScannedText:
-    """`lines` are what was asked for, their ends removed; `text_format` is None for a binary file.
-
-    `carriage_returns` counts the lines that ended in CR LF. Of a file that was not looked through to its end
-    `seen` is the number of bytes that were; it has no digest, and the number of its lines is not known."""
+    """`lines` are the lines asked for, without their ends; `text_format` is None for a binary file.
+    `carriage_returns` counts the lines that ended in CR LF. `seen` is the number of bytes read of a file that
+    was not read to its end: it has no digest and no number of lines."""
 
     digest: Digest | None
     text_format: TextFormat | None
@@ -63,9 +62,8 @@ class ScannedText:
 def scan_text(
     opened: Opened, index: TextIndex, stop: threading.Event, *, offset: int, limit: int
 ) -> ScannedText:
-    """Return up to `limit` lines from line `offset` (counted from 1) on. Blocks.
-
-    Raises ToolError `file_too_large`, and Stopped when `stop` is set meanwhile."""
+    """Return up to `limit` lines from line `offset` on, counted from 1. Blocks. Raises ToolError
+    `file_too_large`, and Stopped when `stop` is set."""
     known = index.get(opened.status)
     if known is not None:
         found = _from_known(opened, known, offset, limit)

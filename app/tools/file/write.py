@@ -1,7 +1,6 @@
-"""`file.write`: a whole file, created or replaced, never blindly.
+"""`file.write`: writes a whole file, never one that the agent has not read.
 
-Owns: the tool's parameters, result and audit event. Never: locking or atomicity (see
-`project_files` and the workspace).
+Owns: the tool's parameters and result. Never: locking, atomicity (`project_files`).
 """
 
 from __future__ import annotations
@@ -40,13 +39,14 @@ class FileWriteResult(ToolResult):
 
 
 def build(files: ProjectFiles) -> ToolDefinition:
-    """Return the tool over `files`."""
-
     async def run(params: FileWriteParams, context: ToolCallContext) -> FileWriteResult:
         def work(target: Target) -> Change[FileWriteResult]:
             return _write(files, target, params, context)
 
-        return await files.change(params.path, context, work, lambda done: report(done, context))
+        def report(done: FileWriteResult) -> None:
+            context.audit("file.written", path=done.path, bytes=done.bytes_written, created=done.created)
+
+        return await files.change(params.path, context, work, report)
 
     return ToolDefinition(
         name="file.write",
@@ -59,20 +59,6 @@ def build(files: ProjectFiles) -> ToolDefinition:
         requires=(FsRequirement("rw"),),
         destructive=True,
         effects_of=lambda params: Effects(writes=(params.path,)),
-    )
-
-
-def report(done: FileWriteResult, context: ToolCallContext) -> None:
-    """Record `file.written`."""
-    context.ports.audit(
-        "file.written",
-        {
-            "path": done.path,
-            "bytes": done.bytes_written,
-            "created": done.created,
-            "caller": context.agent_path,
-            "request_id": context.request_id,
-        },
     )
 
 

@@ -36,7 +36,7 @@ class Question(ToolParams):
     def _labels_differ(self) -> Self:
         labels = [option.label for option in self.options or ()]
         if len(set(labels)) < len(labels):
-            raise ValueError("two options have the same label; an answer could not tell them apart")
+            raise ValueError("two options have the same label; give each its own")
         return self
 
 
@@ -51,13 +51,11 @@ class QuestionResult(ToolResult):
 
 
 def result_of(answer: dict[str, Any]) -> QuestionResult:
-    """Return what the model is told of a checked answer."""
+    """Return the result for a checked answer."""
     return QuestionResult(answers=answer["answers"])
 
 
 def question() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: QuestionParams, context: ToolCallContext) -> QuestionResult:
         return result_of(await ask_human(context, "question", params.model_dump(exclude_none=True)))
 

@@ -1,7 +1,7 @@
-"""`task`: a subagent by the portable name, beside the `agent-<key>` tools.
+"""`task`: calls a subagent by the portable name.
 
-Owns: the tool's parameters, and finding the tool that does the work. Never: running a subagent: the call
-is left to `agent-<key>`, with its permissions and parameters.
+Owns: the tool's parameters, and finding the subagent. Never: running it: the call goes to `agent-<key>`, with
+its permissions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 from app.errors import ToolError
 from app.tools.agents.definition import ChildParams, agent_tool_name
 from app.tools.contract.call import ToolCallContext
-from app.tools.contract.child_answer import ChildAnswer
 from app.tools.contract.definition import Boolean, Delegation, ToolDefinition, ToolParams, load_description
+from app.tools.contract.ports import ChildAnswer
 
 MAX_PROMPT_CHARACTERS = 200_000
 
@@ -30,8 +30,6 @@ class TaskParams(ToolParams):
 
 
 def task() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: TaskParams, context: ToolCallContext) -> BaseModel | Delegation:
         children = context.ports.children()
         key = params.agent if params.agent in children else params.agent.removeprefix("agent-")

@@ -32,8 +32,6 @@ class TodoResult(ToolResult):
 
 
 def todo() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: TodoParams, context: ToolCallContext) -> TodoResult:
         if params.todos is not None:
             await context.ports.replace_todos([TodoItem(one.content, one.status) for one in params.todos])

@@ -1,6 +1,6 @@
-"""`kaged.checkpoint`: the model asks to be paused, so that the operator can look.
+"""`kaged.checkpoint`: asks for a pause, so that the operator can look.
 
-Owns: the tool's parameters and result. Never: pausing; the harness does once the answer is complete.
+Owns: the tool's parameters and result. Never: pausing (the harness).
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ class CheckpointResult(ToolResult):
 
 
 def build() -> ToolDefinition:
-    """Return the tool."""
-
     async def run(params: CheckpointParams, context: ToolCallContext) -> CheckpointResult:
         context.ports.request_checkpoint(params.reason)
         return CheckpointResult()

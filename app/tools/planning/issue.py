@@ -1,7 +1,6 @@
 """`kaged.issue`: the issues of the project.
 
-Owns: the tool's parameters, and which of them each action needs. Never: issues or their rules; the harness
-keeps them.
+Owns: the tool's parameters, and which of them each action needs. Never: issues and their rules (the harness).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import get_args
 
 from pydantic import Field
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
     Effects,
@@ -50,7 +49,9 @@ class IssueParams(ToolParams):
         description="list: issues of the project, by status or search. get: one issue with its history. "
         "create: file an issue. comment: add a comment. transition: change an issue's status."
     )
-    status: IssueStatus | None = Field(default=None, description="list: only this status. Omit for all.")
+    status: IssueStatus | None = Field(
+        default=None, description="list: only this status. Omit for all that are not closed."
+    )
     search: WholeText | None = Field(
         default=None,
         description='list: words that all occur in title, text or comments; "a phrase", prefix*, -without, '
@@ -81,8 +82,7 @@ class IssueParams(ToolParams):
 
 
 def build(issues: ProjectIssues | None) -> ToolDefinition:
-    """Return the tool. Without `issues` it exists, for who only asks what tools there are, and every call
-    answers `unavailable`."""
+    """Return the tool. Without `issues` every call answers `unavailable`."""
 
     async def run(params: IssueParams, context: ToolCallContext) -> IssueResult:
         _check(params)
@@ -99,6 +99,7 @@ def build(issues: ProjectIssues | None) -> ToolDefinition:
         run=run,
         acp_kind="other",
         actions=ACTIONS,
+        audits_itself=True,
         principal_scope="root-only",
         root_default=True,
         # Issues that one step files are numbered in the order in which it names them.
@@ -127,14 +128,8 @@ def _check(params: IssueParams) -> None:
     """Raise ToolError `invalid_params` when something is missing that the action needs."""
     missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
     if missing:
-        message = f"{params.action} needs {' and '.join(missing)}."
-        raise _wrong(message, dict.fromkeys(missing, f"is required for {params.action}"))
+        message = f"{NAME}: {params.action} needs {' and '.join(missing)}."
+        raise invalid_params(message, dict.fromkeys(missing, f"is required for {params.action}"))
     if params.limit is not None and params.limit > MAX_LIMIT:
-        message = f"limit is at most {MAX_LIMIT}; ask for the next page with next_cursor."
-        raise _wrong(message, {"limit": f"is at most {MAX_LIMIT}"})
-
-
-def _wrong(message: str, fields: dict[str, str]) -> ToolError:
-    return ToolError(
-        "invalid_params", f"{NAME}: {message}", detail={"fields": fields}, rpc_code=RPC_INVALID_PARAMS
-    )
+        message = f"{NAME}: limit is at most {MAX_LIMIT}; ask for the next page with next_cursor."
+        raise invalid_params(message, {"limit": f"is at most {MAX_LIMIT}"})

@@ -1,7 +1,6 @@
-"""What `kaged.issue` asks of the daemon.
+"""The interface of `kaged.issue` to the daemon.
 
-Owns: the protocol, and the shapes that cross it. Never: an implementation; the harness has it. Times are
-whole seconds since the epoch.
+Owns: the protocol and its shapes; times are whole seconds since the epoch. Never: an implementation.
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ class IssueCommand:
 
 
 class ListedIssue(Frozen):
-    """An issue of a list."""
-
     id: str
     number: int
     title: str
@@ -94,8 +91,6 @@ class IssueFile(Frozen):
 
 
 class IssueTodoCounts(Frozen):
-    """The checklist in figures, without what was abandoned."""
-
     total: int
     completed: int
     in_progress: int
@@ -113,6 +108,9 @@ class IssueResult(ToolResult):
 
     issues: list[ListedIssue] | None = Field(default=None, description="list")
     total: int | None = Field(default=None, description="list: how many there are in all pages")
+    closed: int | None = Field(
+        default=None, description="list without a status: how many resolved and rejected issues it leaves out"
+    )
     limit: int | None = Field(default=None, description="list")
     offset: int | None = Field(default=None, description="list: where this page begins")
     next_cursor: str | None = Field(default=None, description="list: null on the last page")
@@ -158,7 +156,5 @@ class ProjectIssues(Protocol):
     """The issues of the caller's project, as its root agent works with them."""
 
     async def carry_out(self, command: IssueCommand, context: ToolCallContext) -> IssueResult:
-        """Do what the command says.
-
-        Raises ToolError `issue_not_found`, `invalid_transition` (detail: `from`, `legal`) or
-        `invalid_params`."""
+        """Do the command. Raises ToolError `issue_not_found`, `invalid_transition` (detail: `from`, `legal`)
+        or `invalid_params`."""

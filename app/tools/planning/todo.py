@@ -1,17 +1,18 @@
-"""`kaged.todo`: the checklist of the issue that the session works on.
+"""`kaged.todo`: the checklist of the session's issue.
 
-Owns: the tool's parameters, which of them each action needs, and its result. Never: the list or its rules;
-the harness keeps them.
+Owns: the tool's parameters and result, the interface to the daemon. Never: the list and its rules (the
+harness).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, get_args
+from typing import Annotated, Literal, Protocol, get_args
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
+from app.messages import Frozen
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
     Effects,
@@ -21,7 +22,10 @@ from app.tools.contract.definition import (
     WholeText,
     load_description,
 )
-from app.tools.planning.ports import IssueTodos, TodoAction, TodoCommand, TodoEntry, TodoKind
+
+TodoAction = Literal["view", "set", "add", "start", "done", "drop", "note"]
+TodoKind = Literal["step", "criterion"]
+TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
 
 NAME = "kaged.todo"
 ACTIONS: tuple[TodoAction, ...] = get_args(TodoAction)
@@ -67,6 +71,28 @@ class TodoParams(ToolParams):
     text: _Text | None = Field(default=None, description="note: what to remember.")
 
 
+class TodoEntry(Frozen):
+    """One entry of an issue's checklist as an agent reads it. `phase` is there also when it is null."""
+
+    id: str
+    content: str
+    status: TodoStatus
+    kind: TodoKind
+    phase: str | None
+    position: int
+    completed_at: int | None = Field(default=None, description="Seconds since the epoch.")
+    accepted: bool | None = Field(
+        default=None, description="Of criteria: whether the operator has signed off."
+    )
+    origin_agent: str | None = Field(default=None, description="The subagent that proposed it.")
+    notes: list[str] | None = None
+
+    @model_serializer(mode="wrap")
+    def _with_phase(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        # Without a declared type here, so that the schema stays that of the fields.
+        return {**handler(self), "phase": self.phase}
+
+
 class TodoResult(ToolResult):
     todos: list[TodoEntry] = Field(description="The list as it is now, in its order.")
     left_out: int | None = Field(
@@ -75,26 +101,23 @@ class TodoResult(ToolResult):
     markdown: str = Field(description="The same list to read; notes stand below the task in progress.")
 
 
+class IssueTodos(Protocol):
+    """The checklists of issues, for the agents of the sessions that are bound to them."""
+
+    async def carry_out(self, command: TodoParams, context: ToolCallContext) -> TodoResult:
+        """Do the action on the checklist of the issue bound to the caller's session, and return the new list.
+        Raises ToolError `no_bound_issue`, `todo_not_found`, `content_addressing_hint`, `ambiguous_todo`,
+        `invalid_transition` or `invalid_params`."""
+
+
 def build(todos: IssueTodos | None) -> ToolDefinition:
-    """Return the tool. Without `todos` it exists, for who only asks what tools there are, and every call
-    answers `unavailable`."""
+    """Return the tool. Without `todos` every call answers `unavailable`."""
 
     async def run(params: TodoParams, context: ToolCallContext) -> TodoResult:
         _check(params)
         if todos is None:
             raise ToolError("unavailable", f"{NAME} works only inside the daemon.")
-        command = TodoCommand(
-            action=params.action,
-            content=params.content or "",
-            items=params.items or (),
-            phase=params.phase,
-            kind=params.kind,
-            text=params.text or "",
-        )
-        listing = await todos.carry_out(command, context)
-        return TodoResult(
-            todos=list(listing.entries), left_out=listing.left_out or None, markdown=listing.markdown
-        )
+        return await todos.carry_out(params, context)
 
     return ToolDefinition(
         name=NAME,
@@ -105,6 +128,7 @@ def build(todos: IssueTodos | None) -> ToolDefinition:
         run=run,
         acp_kind="think",
         actions=ACTIONS,
+        audits_itself=True,
         principal_scope="root-only",
         root_default=True,
         # Two commands of one step have to be carried out in the order in which they were given.
@@ -118,12 +142,8 @@ def _check(params: TodoParams) -> None:
     missing = [name for name in _REQUIRED.get(params.action, ()) if not _given(getattr(params, name))]
     if missing:
         names = ", ".join(f"{name} ({_WHAT[name]})" for name in missing)
-        raise ToolError(
-            "invalid_params",
-            f"{NAME}: {params.action} needs {names}.",
-            detail={"fields": dict.fromkeys(missing, f"is required for {params.action}")},
-            rpc_code=RPC_INVALID_PARAMS,
-        )
+        fields = dict.fromkeys(missing, f"is required for {params.action}")
+        raise invalid_params(f"{NAME}: {params.action} needs {names}.", fields)
 
 
 def _given(value: str | list[str] | None) -> bool:

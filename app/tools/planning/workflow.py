@@ -1,11 +1,12 @@
-"""`kaged.workflow.list`, `.trigger` and `.status`: the root agent starts workflows and asks for their runs.
+"""`kaged.workflow.list`, `.trigger` and `.status`: workflows and their runs.
 
-Owns: the tools' parameters and results. Never: workflows or their runs; the harness keeps them.
+Owns: the tools' parameters and results, the interface to the daemon. Never: workflows and runs (the harness).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -13,8 +14,8 @@ from app.errors import ToolError
 from app.messages import Frozen
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult, load_description
-from app.tools.planning.ports import RunStatus, WorkflowFacts, WorkflowRunFacts, Workflows
 
+RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 LIST, TRIGGER, STATUS = "kaged.workflow.list", "kaged.workflow.trigger", "kaged.workflow.status"
 MAX_NAME = 100
 
@@ -84,9 +85,22 @@ class StatusResult(ToolResult):
         return {**handler(self), "completed_at": self.completed_at, "duration_ms": self.duration_ms}
 
 
+class Workflows(Protocol):
+    """The workflows of the caller's project. Every method may raise ToolError."""
+
+    async def workflows(self, context: ToolCallContext, invokable_by: str | None) -> Sequence[WorkflowEntry]:
+        """Return the workflows, those that such callers may start when it is given."""
+
+    async def trigger(self, name: str, inputs: Mapping[str, Any], context: ToolCallContext) -> StatusResult:
+        """Start a run and return at once. Raises ToolError `workflow_not_found`, `invalid_params` (with
+        `fields`), `file_input_not_supported`, `not_invokable`, `queue_full` or `workflow_too_deep`."""
+
+    async def status(self, run_id: str, context: ToolCallContext) -> StatusResult:
+        """Return a run of the project. Raises ToolError `run_not_found`."""
+
+
 def build(workflows: Workflows | None) -> tuple[ToolDefinition, ...]:
-    """Return the three tools. Without `workflows` they exist, for who only asks what tools there are, and
-    every call answers `unavailable`."""
+    """Return the three tools. Without `workflows` every call answers `unavailable`."""
 
     def there() -> Workflows:
         if workflows is None:
@@ -95,7 +109,7 @@ def build(workflows: Workflows | None) -> tuple[ToolDefinition, ...]:
 
     async def show(params: ListParams, context: ToolCallContext) -> ListResult:
         found = await there().workflows(context, params.invokable_by)
-        return ListResult(workflows=[_entry(one) for one in found], count=len(found))
+        return ListResult(workflows=list(found), count=len(found))
 
     async def trigger(params: TriggerParams, context: ToolCallContext) -> TriggerResult:
         run = await there().trigger(params.name, params.inputs, context)
@@ -107,7 +121,7 @@ def build(workflows: Workflows | None) -> tuple[ToolDefinition, ...]:
         run = await there().status(params.run_id, context)
         row = {"run_id": run.run_id, "workflow_name": run.workflow_name, "status": run.status}
         context.ports.audit("kaged.workflow.status_checked", {**row, "caller": "agent:primary"})
-        return _status(run)
+        return run
 
     return (
         _tool(LIST, "List workflows", "workflow_list.md", ListParams, ListResult, show, read_only=True),
@@ -147,30 +161,4 @@ def _tool(
         root_default=True,
         # Runs of one step are started in the order in which they were asked for.
         effects_of=lambda _: Effects(exclusive=not read_only),
-    )
-
-
-def _entry(facts: WorkflowFacts) -> WorkflowEntry:
-    return WorkflowEntry(
-        name=facts.name,
-        description=facts.description,
-        inputs=dict(facts.inputs),
-        invokable_by=list(facts.invokable_by),
-        timeout_seconds=facts.timeout_seconds,
-        schedule=facts.schedule,
-    )
-
-
-def _status(run: WorkflowRunFacts) -> StatusResult:
-    return StatusResult(
-        run_id=run.run_id,
-        workflow_name=run.workflow_name,
-        status=run.status,
-        inputs=dict(run.inputs),
-        created_at=run.created_at,
-        completed_at=run.completed_at,
-        duration_ms=run.duration_ms,
-        output=run.output,
-        error=None if run.error is None else RunError(code=run.error[0], message=run.error[1]),
-        cost_usd=run.cost_usd,
     )

@@ -1,7 +1,7 @@
-"""What starts the processes of tool calls: the caller's cage, the project's read-only cage, or the daemon.
+"""Starts the processes of tool calls: in the caller's cage, in a read-only cage of the project, or uncaged.
 
-Owns: which of them a call gets, the keys of these cages, and their end with the run, the session or the
-project. Never: starting anything, or what a cage holds back; the sandbox bridge does both.
+Owns: which of these a call gets, the keys of cages, and their end. Never: what a cage holds back (the sandbox
+bridge).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier, unavailable
+from app.bridges.sandbox.manager import Cages, unavailable
+from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Cage, Mount
 from app.tools.contract.call import ToolCallContext
 from app.tools.processes.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
@@ -39,9 +40,9 @@ _PLAIN_VARIABLE = re.compile(r"PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ")
 
 
 class CallProcesses:
-    """One per daemon. `data_dir` is where cages keep state, `closed` are the daemon's own places, which
-    no cage shows. `snapshots` is where copies lie for programs to read in the cage of the project; these
-    programs are looked for on the PATH of `environment`."""
+    """One per daemon. `data_dir` is where cages keep state, `closed` are the daemon's own places, which no
+    cage shows. `snapshots` holds copies for programs in the cage of the project; these are found on the PATH
+    of `environment`."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class CallProcesses:
         self._keys: dict[str, dict[str, set[str]]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._noted_limits: set[tuple[str, str]] = set()
         self._noted: dict[str, list[str]] = {}
 
     @classmethod
@@ -77,10 +78,8 @@ class CallProcesses:
         return self._cages.tier
 
     async def of_caller(self, context: ToolCallContext, *, also: Sequence[Path] = ()) -> ChildStarter:
-        """Return what starts processes with the caller's rights: in its cage, if it has one. With `also`,
-        folders that a debugger needs beside what the caller is granted, that is a cage beside the other.
-
-        Raises ToolError `cage_unavailable`."""
+        """Return a starter with the caller's rights: in its cage, if it has one. With `also`, folders that a
+        debugger needs, it is a second cage beside the first. Raises ToolError `cage_unavailable`."""
         if context.cage is None:
             return self._children
         cage = self._cage(context, also)
@@ -113,12 +112,10 @@ class CallProcesses:
 
     @property
     def closed(self) -> tuple[Path, ...]:
-        """The daemon's own places."""
         return self._closed
 
     @property
     def has_cages(self) -> bool:
-        """Whether processes can be started in cages on this machine."""
         return self.tier.name in {"full", "landlock"}
 
     @property
@@ -128,13 +125,12 @@ class CallProcesses:
 
     @property
     def cages(self) -> Cages:
-        """All cages, those of others included."""
         return self._cages
 
     async def for_reading(self, context: ToolCallContext, *, in_scratch: bool = False) -> ChildStarter:
-        """Return what starts the programs that search and read for the caller, the project or its session's
-        scratch folder. A cage does not bound these: they look beyond it, and only say what it lets the
-        caller know. Raises ToolError `cage_unavailable` for a caged caller where there are no cages."""
+        """Return a starter for programs that search the project, or the session's scratch folder, for the
+        caller. They read beyond the caller's cage; their results are judged. Raises ToolError
+        `cage_unavailable` for a caged caller without cages."""
         if in_scratch and self.has_cages:
             scratch = Path(await asyncio.to_thread(os.path.realpath, context.scratch_dir))
             return await self._looking(scratch, cage_for_scratch(scratch, self._for_reading, self._closed))
@@ -167,9 +163,9 @@ class CallProcesses:
         return {name: value for name, value in daemons.items() if _PLAIN_VARIABLE.fullmatch(name)}
 
     async def of_project(self, root: Path, *, caged: bool) -> ChildStarter:
-        """Return what starts the daemon's own programs that look at the project at `root`: in a cage that
-        shows it read-only. Where there are no cages they start with the daemon's rights, for callers that
-        are not `caged`; raises ToolError `cage_unavailable` for those that are."""
+        """Return a starter for the daemon's own programs that look at the project at `root`, in a read-only
+        cage. Without cages they have the daemon's rights, or raise ToolError `cage_unavailable` for callers
+        that are `caged`."""
         if not self.has_cages:
             if caged and self.tier.name != "off":
                 raise unavailable(self.tier)
@@ -195,31 +191,29 @@ class CallProcesses:
         return await self._cages.children(key, cage, root)
 
     async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
-        """Return, once, what a caged caller is to be told of its cage after a call: what it has made under
-        protected names is taken away, hosts were refused, and its wall time may be over, or another limit
+        """Return, once, the notes on its cage for a caged caller: names taken away, hosts refused, limits
         reached."""
         keys = self._keys.get(context.session_id, {}).get(context.run_id or DIRECT, set())
         notes: list[str] = self._noted.pop(context.call_id, [])
         for key in sorted(key for key in keys if is_callers(key, context)):
             try:
                 notes += taken_away(await self._cages.settle(key), context.project_root)
-            except Exception:  # the answer of the call is told all the same; the cage's end looks again
+            except Exception:  # the call keeps its answer; the cage's end looks again
                 log.exception("cage %s was not looked through", key)
             notes += not_connected(self._cages.take_refused(key))
             over = RUN_OUT if context.run_id is not None else RUN_OUT_DIRECTLY
             reached = [over] if self._cages.has_run_out(key) else []
             reached += [EXCEEDED[limit] for limit in sorted(self._cages.exceeded(key))]
-            notes += [note for note in reached if (key, note) not in self._told]
-            self._told.update((key, note) for note in reached)
+            notes += [note for note in reached if (key, note) not in self._noted_limits]
+            self._noted_limits.update((key, note) for note in reached)
         return tuple(dict.fromkeys(notes))
 
     def note(self, context: ToolCallContext, notes: Sequence[str]) -> None:
-        """Have `settle` tell these after this call as well."""
+        """Add notes to those that `settle` returns after this call."""
         if notes:
             self._noted[context.call_id] = [*self._noted.get(context.call_id, ()), *notes]
 
     async def end_run(self, session_id: str, run_id: str) -> None:
-        """End the cages of a run, with everything in them."""
         runs = self._keys.get(session_id, {})
         keys = runs.pop(run_id, set())
         if not runs:
@@ -227,19 +221,18 @@ class CallProcesses:
         await self._end(keys)
 
     async def end_session(self, session_id: str) -> None:
-        """End all cages of a session that is over."""
         runs = self._keys.pop(session_id, {})
         await self._end({key for keys in runs.values() for key in keys})
 
     async def aclose(self) -> None:
-        """Begin nothing more by itself; who made `cages` closes them."""
+        """Stop the timers. The owner of `cages` closes them."""
         for timer in self._idle.values():
             timer.cancel()
         self._idle.clear()
         await asyncio.gather(*self._ending)
 
     async def _end(self, keys: set[str]) -> None:
-        self._told = {one for one in self._told if one[0] not in keys}
+        self._noted_limits = {one for one in self._noted_limits if one[0] not in keys}
         await asyncio.gather(*map(self._cages.end, keys))
 
     def _end_when_idle(self, key: str) -> None:
@@ -256,7 +249,7 @@ class CallProcesses:
             return
         for runs in self._keys.values():
             runs.get(DIRECT, set()).discard(key)
-        self._told = {one for one in self._told if one[0] != key}
+        self._noted_limits = {one for one in self._noted_limits if one[0] != key}
         task = asyncio.get_running_loop().create_task(self._cages.end(key), name=f"end of cage {key}")
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -268,7 +261,6 @@ def key_of(context: ToolCallContext) -> str:
 
 
 def _about(context: ToolCallContext) -> dict[str, str]:
-    """Return whose cage it is, for the audit."""
     names = {"project_id": context.project_id, "session_id": context.session_id, "run_id": context.run_id}
     return {name: value for name, value in names.items() if value} | {"agent_path": context.agent_path}
 
@@ -279,5 +271,4 @@ def is_callers(key: str, context: ToolCallContext) -> bool:
 
 
 def _name(text: str) -> str:
-    """Return `text` as the name of a folder."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".") or "_"

@@ -1,7 +1,6 @@
-"""Texts and numbers of other programs (language servers, debug adapters), made safe to show.
+"""Makes texts and numbers of other programs safe to show.
 
-Owns: dropping what no reader should get (control and order-changing characters), and bounds of
-length. Never: what a text means.
+Owns: dropping control and bidirectional characters, bounds of length. Never: the meaning of a text.
 """
 
 from __future__ import annotations

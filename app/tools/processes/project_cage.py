@@ -1,7 +1,6 @@
-"""What the daemon's own programs see of a project that they look at: the project, all of it read-only.
+"""The read-only cages in which the daemon's own programs look at a project.
 
-Owns: which folders that takes: the project's, the rules of the repository that it is part of, and what the
-programs themselves need. Never: a cage of an agent (`app.cages.cage`). Looks at the disk: blocks.
+Owns: the folders of such a cage. Never: the cage of an agent (`app.cages.cage`). Blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from app.cages.cage import Cage, Mount
 from app.programs import find_program, own_packages
 
 OWN_FOLDERS = (Path(app.__file__).parent, own_packages())
-"""Of programs of the daemon's own that run in such a cage, with what they are configured by."""
+"""The daemon's own programs that run in such a cage, with their settings."""
 OWN_PROGRAMS = ("rg", "ast-grep")
 RULES_FILE = ".gitignore"
 MAX_LINE = 4096
@@ -30,9 +29,8 @@ def programs_for_reading(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def cage_for_reading(root: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
-    """Return the cage in which the project at `root` is searched by programs that need to see `also`. Of what
-    lies above the project, the cage shows that there is a repository, and which files that ignores: a
-    search goes by both."""
+    """Return the cage for searching the project at `root` with programs that need `also`. Above the project
+    it shows the repository's folder and ignore rules, which searches apply."""
     shown = [root, *above(root), *also]
     mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
     hidden = [Mount(path, "deny") for path in closed]
@@ -42,9 +40,8 @@ def cage_for_reading(root: Path, also: Sequence[Path], closed: Sequence[Path]) -
 def cage_for_caller(
     compiled: Mapping[str, Any], root: Path, also: Sequence[Path], closed: Sequence[Path]
 ) -> Cage:
-    """Return the cage in which the project at `root` is searched for an agent, as far as it may read: who
-    exchanges a file for a link while it is read has nothing else to lead to. The rules that hold there are
-    shown from the folders above."""
+    """Return the cage for searching the project at `root` as far as an agent may read, so that a swapped link
+    leads nowhere else. Ignore rules of the folders above are shown."""
     own = Cage.of_agent(compiled, root, state_folder=root, closed=tuple(closed))
     granted = [one for one in own.mounts if one.mode != "deny" and os.path.lexists(one.path)]
     hidden = [one for one in own.mounts if one.mode == "deny"]

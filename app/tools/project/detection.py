@@ -41,10 +41,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """The runners found, in order, and their tasks: the one that a plain name means first.
-
-    Of tasks with one name, a declared one goes before what a runner has of itself.
-    """
+    """The runners found, in order, and their tasks: the one that a plain name means first. A declared task
+    goes before a built-in one of the same name."""
 
     runners: tuple[Runner, ...]
     tasks: tuple[Task, ...]

@@ -1,7 +1,6 @@
-"""The files of one directory that say how its project is built, read within bounds.
+"""The files of a directory that describe its build, read within bounds.
 
-Owns: which names are there, their text up to a size, and the lock files above. Never: the meaning
-of a file; running anything. Blocking: call it from a thread.
+Owns: its names, file texts up to a size, lock files above. Never: the meaning of a file. Blocks.
 """
 
 from __future__ import annotations
@@ -32,14 +31,11 @@ class ProjectFolder:
         self.notes: list[str] = []
 
     def first(self, names: Iterable[str]) -> str | None:
-        """Return the first of the names that is there."""
         return next((name for name in names if name in self._names), None)
 
     def text(self, name: str, limit: int = MAX_BYTES) -> str | None:
-        """Return a file's text, None when it is not there or may not be read.
-
-        What is too large is not read, and noted.
-        """
+        """Return a file's text; None when it is missing or unreadable. A file that is too large is noted, not
+        read."""
         if name not in self._names:
             return None
         try:

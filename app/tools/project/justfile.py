@@ -10,12 +10,11 @@ import re
 _RECIPE = re.compile(r"@?([A-Za-z_][A-Za-z0-9_-]*)(?:\s[^:]*)?:(?!=)")
 _ALIAS = re.compile(r"alias\s+([A-Za-z_][A-Za-z0-9_-]*)\s*:=")
 _NO_RECIPE = re.compile(r"(?:set|export|import\??|mod\??|unexport)\s|[A-Za-z_][A-Za-z0-9_-]*\s*:=")
-_QUOTED = re.compile(r"'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*+(?:\"|\\?+(?=\n|\Z))|`[^`\n]*`")
+_QUOTED = re.compile(r"'[^'\n]*'|\"(?>(?:[^\"\\\n]|\\.)*)(?:\"|\\?+(?=\n|\Z))|`[^`\n]*`")
 _BLOCK = re.compile(r"'''|\"\"\"|```")
 
 
 def recipes(text: str) -> list[str]:
-    """Return the recipes and aliases that `just --list` would show."""
     found: dict[str, None] = {}
     private = inside_block = False
     for line in text.splitlines():

@@ -1,7 +1,6 @@
-"""The targets of a Makefile, from its text alone: reading it with make would run what it says.
+"""The targets of a Makefile, from its text: make would run what it says.
 
-Owns: that parsing. Never: expanding variables, following includes, evaluating conditions; the
-targets of every branch are listed.
+Owns: parsing; the targets of every branch are listed. Never: expanding variables, following includes.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _ASSIGNMENT = re.compile(r"\s*+(?:(?:export|override|private)\s++)*[A-Za-z0-9_.-
 _DIRECTIVE = re.compile(
     r" *(?:-?include|sinclude|vpath|export|unexport|undefine|ifn?eq|ifn?def|else|endif)(?:[\s(]|$)"
 )
-_DEFINE = re.compile(r" *+(?:(?:override|export)\s++)*+define\s")
+_DEFINE = re.compile(r" *+(?>(?:(?:override|export)\s++)*)define\s")
 _ENDEF = re.compile(r"\s*endef\b")
 _REFERENCE = re.compile(r"\$[({][^(){}]*[)}]")
 _MAX_NESTED = 5

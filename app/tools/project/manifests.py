@@ -1,7 +1,6 @@
-"""What package.json, pyproject.toml and Cargo's configuration declare as tasks.
+"""The tasks that package.json, pyproject.toml and Cargo's configuration declare.
 
-Owns: reading those formats defensively. Never: choosing a runner. A file that does not parse
-declares nothing.
+Owns: reading these formats; a file that does not parse declares nothing. Never: choosing a runner.
 """
 
 from __future__ import annotations
@@ -50,10 +49,8 @@ class PythonProject:
 
 
 def python_project(text: str) -> PythonProject | None:
-    """Return what a pyproject.toml says, None when it is no TOML.
-
-    Commands are the project's own entry points and the tasks of poe, taskipy and pdm.
-    """
+    """Return the contents of a pyproject.toml; None when it is no TOML. Commands are its entry points and the
+    tasks of poe, taskipy and pdm."""
     document = _toml(text)
     if document is None:
         return None
@@ -91,7 +88,6 @@ def _names_pytest(dependencies: Any) -> bool:
 
 
 def cargo_aliases(text: str) -> list[str]:
-    """Return the aliases of a `.cargo/config.toml`."""
     return list(_table(_toml(text) or {}, "alias"))
 
 

@@ -1,7 +1,7 @@
-"""`project.recipe`: a task of the project, by the runner that the project uses.
+"""`project.recipe`: runs a task with the runner that the project uses.
 
-Owns: the tool's parameters, result and errors, and the making of the command. Never: running it;
-that is `shell.bash`'s, with its permissions, limits and audit.
+Owns: the tool's parameters, result and errors, and the command line. Never: running it (`shell.bash` does,
+with its permissions and limits).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from app.bridges.pty.manager import MAX_KEPT
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.bridges.pty.output import MAX_KEPT
+from app.errors import ToolError, invalid_params
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
     CapabilityRequirement,
@@ -90,7 +90,7 @@ def build(files: ProjectFiles, environment: Mapping[str, str]) -> ToolDefinition
         result=RecipeResult,
         run=run,
         acp_kind="execute",
-        place="cwd",
+        path_parameter="cwd",
         requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
         destructive=True,
         effects_of=lambda params: Effects(writes=(params.cwd,), exclusive=True, directory=params.cwd),
@@ -105,10 +105,8 @@ def _detect(files: ProjectFiles, cwd: str, context: ToolCallContext) -> Detected
     except ToolError as error:
         if error.code not in {"invalid_path", "file_not_found", "not_a_directory"}:
             raise _with_tasks(error, ()) from None
-        detail = {"fields": {"cwd": error.message}, "path": cwd, "available_tasks": []}
-        raise ToolError(
-            "invalid_params", f"cwd: {error.message}", detail=detail, rpc_code=RPC_INVALID_PARAMS
-        ) from None
+        message = f"cwd: {error.message}"
+        raise invalid_params(message, {"cwd": error.message}, path=cwd, available_tasks=[]) from None
     return detect(folder)
 
 

@@ -11,11 +11,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """`run` comes before a declared task's name, `separator` before its arguments.
-
-    `builtin` are operations that the runner has without anybody declaring them.
-    `variables_first` runners take `NAME=value` before the separator.
-    """
+    """`run` comes before a declared task's name, `separator` before its arguments. `builtin` are operations
+    of the runner itself. `variables_first` runners take `NAME=value` before the separator."""
 
     name: str
     run: tuple[str, ...]

@@ -1,7 +1,7 @@
 """One writer at a time for each file.
 
-Owns: an asyncio lock per file identity, made when wanted and dropped when idle. Never: locks
-across processes; other programs are noticed by the content digest.
+Owns: an asyncio lock per file identity, dropped when idle. Never: locks across processes: digests notice
+other programs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ class FileLocks:
 
 
 def busy(shown: str) -> ToolError:
-    """Return the error for a file that another call is writing."""
     return ToolError(
         "file_busy", f"another call is writing {shown}; try again in a moment", detail={"path": shown}
     )

@@ -1,7 +1,7 @@
-"""An ordered list of changes to a project's files, thought through before anything is touched.
+"""An ordered list of changes to files, checked before anything is touched.
 
-Owns: the operations, what a path means after those before it, and what has to exist and what must
-not. Never: who may write where, and applying them. Blocking where it looks at the disk.
+Owns: the operations, and what each path means after those before it. Never: permissions; applying them.
+Blocks.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Arranged:
 
 
 class Made(Enum):
-    """What a path can become that lies nowhere now."""
+    """A path without a counterpart on the disk."""
 
     FOLDER = "a folder on the way to another path"
 
@@ -84,8 +84,8 @@ class Names:
         self._done.append(change)
 
     def origin(self, path: str) -> str | Create | Made | None:
-        """Return where on the disk that lies now what `path` will mean; the Create that makes it;
-        FOLDER for one that is made on the way to another path; None for what will be gone."""
+        """Return the present path of what will be at `path`; the Create that makes it; FOLDER for one made on
+        the way to another path; None when it will be gone."""
         for change in reversed(self._done):
             if isinstance(change, Create):
                 if path == change.path:
@@ -119,9 +119,9 @@ def paths_of(operations: Iterable[FileOperation]) -> list[str]:
 
 
 def arrange(workspace: Workspace, operations: Sequence[FileOperation]) -> Arranged:
-    """Check the operations one after the other against the disk and those before, and put the
-    rewrites first. Raises ToolError `file_not_found`, `file_exists`, `is_directory`,
-    `invalid_path` and `file_changed_since_read`."""
+    """Check the operations in order against the disk and those before, and put the rewrites first. Raises
+    ToolError `file_not_found`, `file_exists`, `is_directory`, `invalid_path` and `file_changed_since_read`.
+    """
     return _Arrangement(workspace).run(operations)
 
 
@@ -219,16 +219,12 @@ class _Arrangement:
 
 
 def missing(path: str) -> ToolError:
-    """Return the error for an operation on what does not exist."""
     return ToolError("file_not_found", f"{path}: there is no such file or directory", detail={"path": path})
 
 
 def exists_already(path: str) -> ToolError:
-    """Return the error for making or moving over what exists."""
     return ToolError("file_exists", f"{path} exists already", detail={"path": path})
 
 
 def _folder(path: str) -> ToolError:
-    return ToolError(
-        "is_directory", f"{path} is a directory, which nothing can take the place of", detail={"path": path}
-    )
+    return ToolError("is_directory", f"{path} is a directory, and cannot be replaced", detail={"path": path})

@@ -1,7 +1,6 @@
-"""What of a list of changes the caller may not write, all of it named at once.
+"""Checks every path of a list of changes at once, before and after its moves.
 
-Owns: the check of every path, where it lies now and where it will lie, before anything is touched.
-Never: changing anything. Blocking.
+Owns: the list of paths that the caller may not write. Never: changing anything. Blocks.
 """
 
 from __future__ import annotations
@@ -32,9 +31,8 @@ _NOT_ALLOWED = frozenset({"capability_denied", "permission_denied", "invalid_pat
 
 
 def plainly_named(workspace: Workspace, operations: Sequence[FileOperation]) -> list[FileOperation]:
-    """Return the operations with each path as its components below the root, so that equal texts
-    are equal paths. Raises ToolError `too_many_files`, and `rename_scope_exceeds_cage` with all
-    paths that lie outside."""
+    """Return the operations with normalised paths below the root. Raises ToolError `too_many_files`, and
+    `rename_scope_exceeds_cage` with all paths that lie outside."""
     changes = sum(not isinstance(one, Rewrite) for one in operations)
     if len(operations) > MAX_OPERATIONS or changes > MAX_NAME_CHANGES:
         raise ToolError(
@@ -65,10 +63,8 @@ def plainly_named(workspace: Workspace, operations: Sequence[FileOperation]) -> 
 
 
 def arrange_allowed(workspace: Workspace, operations: Sequence[FileOperation]) -> Arranged:
-    """Return the operations as they will be applied, all of them within what the caller may write.
-
-    Raises ToolError `rename_scope_exceeds_cage` with all paths that are not, and as `arrange` does.
-    """
+    """Return the operations as they will be applied, all within what the caller may write. Raises ToolError
+    `rename_scope_exceeds_cage` with all paths that are not, and as `arrange` does."""
     found = dict.fromkeys(not_writable(workspace, paths_of(operations)))
     try:
         arranged = arrange(workspace.without_policy(), operations)

@@ -1,14 +1,14 @@
-"""An arranged list of changes applied as one: all of it, or nothing.
+"""Applies a list of changes whole, or not at all.
 
-Owns: the order of staging, putting, moving and taking back. Never: locks, who may write where, and
-what the new contents are. Blocking. A daemon that is killed half way leaves some changes done and
-others not, each file whole; nothing else does.
+Owns: the order of staging, putting, moving and undoing. Never: locks, permissions, new contents. Blocks.
+
+If the daemon is killed half-way, some changes are done and others not. Each file stays whole.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,9 +26,27 @@ from app.tools.project_files.file_operations import (
     within,
 )
 from app.tools.project_files.file_scope import exceeds_scope
-from app.tools.project_files.joint_change import Written
 from app.tools.project_files.read_tracker import Digest, digest_of
 from app.workspace import Entry, Staged, Target, Workspace, changed_since_read
+
+MakeContent = Callable[[Target], bytes]
+"""Reads the file (`target.read`) and returns its new content, or raises ToolError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A file whose lock is held: its path, and the identity behind it."""
+
+    path: str
+    identity: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file's `key`, and the digest of what it holds now."""
+
+    key: str
+    digest: Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +75,8 @@ class Deleted:
 
 @dataclass(slots=True)
 class AppliedOperations:
-    """What was done, as real paths below the root: files with new content and new files (both by the
-    names that they have now), moved (old, new) and deleted. `known` is the same in the order in which it was
-    done, for the record of what was read."""
+    """What was done, as real paths below the root: changed and new files by their present names, moved (old,
+    new) and deleted. `known` lists the same in the order of work, for the record of reads."""
 
     changed: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
@@ -100,11 +117,9 @@ def identities(
 def apply_together(
     workspace: Workspace, arranged: Arranged, locked: Mapping[str, Hashable]
 ) -> AppliedOperations:
-    """Apply all changes, or none. `locked` are the identities whose locks are held.
-
-    Raises ToolError `file_busy`, `file_changed_since_read`, `file_not_found`, `file_exists`,
-    `directory_not_empty`, an operating system's problem, or `partly_applied` when something could
-    not be taken back."""
+    """Apply all changes, or none. `locked` are the identities whose locks are held. Raises ToolError
+    `file_busy`, `file_changed_since_read`, `file_not_found`, `file_exists`, `directory_not_empty`,
+    `partly_applied` when something could not be undone, and errors of the operating system."""
     if identities(workspace, arranged) != dict(locked):
         raise busy(next(iter(locked)))
     transaction = _Transaction(workspace)
@@ -115,6 +130,19 @@ def apply_together(
         raise
     transaction.finish()
     return transaction.applied
+
+
+def write_together(workspace: Workspace, files: Sequence[Locked], make: MakeContent) -> list[Written]:
+    """Give every file its new content, or none of them. Raises whatever `make` raises, `file_busy` and
+    `file_changed_since_read`, and `partly_applied`."""
+    transaction = _Transaction(workspace)
+    try:
+        written = transaction.rewrite_all(files, make)
+    except BaseException:
+        transaction.take_back()
+        raise
+    transaction.finish()
+    return written
 
 
 class _Transaction:
@@ -142,8 +170,22 @@ class _Transaction:
             else:
                 self._delete(change)
 
+    def rewrite_all(self, files: Sequence[Locked], make: MakeContent) -> list[Written]:
+        written: list[Written] = []
+        staged: list[tuple[str, Staged]] = []
+        for file in files:
+            with self._workspace.target(file.path) as target:
+                if target.identity != file.identity:
+                    raise busy(file.path)
+                content = make(target)
+                written.append(Written(target.key, digest_of(content)))
+                staged.append((file.path, self._staged(target, file.path, content)))
+        for path, one in staged:
+            self._put(path, one)
+        return written
+
     def take_back(self) -> None:
-        """Undo what was done, the last first. What somebody else has made of it since stays."""
+        """Undo the changes, the last first. Later changes of others stay."""
         left: list[str] = []
         for path, undo in reversed(self._undo):
             try:

@@ -1,8 +1,7 @@
-"""Encodings from before Unicode, told from each other by what the text looks like.
+"""Recognises encodings from before Unicode by their text.
 
-Owns: the decision which one a text is in that is neither UTF-8 nor UTF-16. Conservative: what is
-short or could be several stays Latin-1, which holds any bytes and gives them back. The decision is
-made from a file's first `SAMPLED` bytes, so that reading and editing come to the same one.
+Owns: the decision; short or ambiguous texts are Latin-1, which keeps any bytes. It uses the first `SAMPLED`
+bytes. Never: decoding.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def legacy_encoding(head: bytes) -> str:
 
 
 def _sample(head: bytes) -> bytes:
-    """Return the first lines that have more than ASCII: the others tell nothing."""
+    """Return the first lines with more than ASCII."""
     lines: list[bytes] = []
     size = 0
     for line in head.splitlines(keepends=True):

@@ -1,7 +1,7 @@
-"""A project's files as tools use them: caged, locked, and never written unseen.
+"""A project's files as tools use them: within the cage, locked, and never overwritten unread.
 
-Owns: the workspace of each call, the order of locking, checking and writing, and the rule that
-only known content may be overwritten. Never: a tool's own parameters and results.
+Owns: workspaces, the order of locking, checking and writing, what was read. Never: parameters and results of
+tools.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from app.tools.project_files.file_scope import arrange_allowed, not_writable, pl
 from app.tools.project_files.file_transaction import (
     AppliedOperations,
     Deleted,
+    Locked,
+    MakeContent,
     Moved,
     Rewritten,
+    Written,
     apply_together,
     identities,
+    write_together,
 )
-from app.tools.project_files.joint_change import Locked, MakeContent, Written, write_together
 from app.tools.project_files.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.project_files.threads import FileThreads, to_the_end
 from app.workspace import Entry, Policy, RootFolder, Target, Workspace, changed_since_read
@@ -73,7 +76,7 @@ class ProjectFiles:
     def workspace(
         self, context: ToolCallContext, *, policy: Policy | None = None, all_scratch: bool = False
     ) -> Workspace:
-        """Return the project's folder as this caller may use it, by its cage or by `policy`. Of the scratch
+        """Return the project's folder as this caller may use it, by its cage or by `policy`. In the scratch
         folder it sees its own files and those of agents below it, unless it is to see `all_scratch`."""
         return Workspace(
             self._root(context.project_root),
@@ -93,10 +96,8 @@ class ProjectFiles:
         return found
 
     def content_as_read(self, target: Target, context: ToolCallContext) -> bytes:
-        """Return the content of an existing file that the caller has read. Blocks.
-
-        Raises ToolError `file_not_read` or `file_changed_since_read`.
-        """
+        """Return the content of an existing file that the caller has read. Blocks. Raises ToolError
+        `file_not_read` or `file_changed_since_read`."""
         known = self.reads.known(context, target.key)
         if known is None:
             target.check_size()
@@ -113,11 +114,9 @@ class ProjectFiles:
         work: Callable[[Target], Change[T]],
         settle: Callable[[T], None],
     ) -> T:
-        """Run `work` in a thread on the resolved file, alone on that file.
-
-        When `work` returned, its content counts as read and `settle` is called, also when the
-        call is cancelled meanwhile. Raises ToolError `file_busy` and whatever `work` raises.
-        """
+        """Run `work` in a thread on the resolved file, under its lock. Afterwards its content counts as read
+        and `settle` is called, also when the call is cancelled. Raises ToolError `file_busy` and whatever
+        `work` raises."""
         workspace = self.workspace(context)
 
         def identify() -> tuple[Hashable, str, bool]:
@@ -155,12 +154,9 @@ class ProjectFiles:
         make: MakeContent,
         settle: Callable[[], None],
     ) -> None:
-        """Give all of the files new content, or none of them, alone on all of them.
-
-        `make` runs in a thread. When it is done, the contents count as read and `settle` is
-        called, also when the call is cancelled meanwhile. Locks are taken in one order by all
-        callers. Raises ToolError `file_busy`, `file_changed_since_read` and whatever `make` raises.
-        """
+        """Give all of the files new content, or none, under all their locks. `make` runs in a thread.
+        Afterwards the contents count as read and `settle` is called, also when the call is cancelled. Raises
+        ToolError `file_busy`, `file_changed_since_read` and whatever `make` raises."""
         workspace = self.workspace(context)
         real: dict[Hashable, str] = {}
 
@@ -202,16 +198,12 @@ class ProjectFiles:
         context: ToolCallContext,
         settle: Callable[[AppliedOperations], None] = lambda _: None,
     ) -> AppliedOperations:
-        """Apply the operations, each of which sees those before it, or none of them, alone on all
-        files that they name.
-
-        When they are done, new contents count as read, what agents know of moved files follows
-        them, and `settle` is called, also when the call is cancelled meanwhile. Raises ToolError
-        `rename_scope_exceeds_cage` with the `files` that the caller may not write,
-        `file_changed_since_read`, `file_not_found`, `file_exists`, `is_directory`,
-        `directory_not_empty`, `symbolic_link`, `too_many_files`, `file_busy`, an operating
-        system's problem, and `partly_applied` when others kept something from being taken back.
-        """
+        """Apply the operations in order, or none, under the locks of all files that they name. Afterwards new
+        contents count as read, what agents know of moved files follows them, and `settle` is called, also
+        when the call is cancelled. Raises ToolError `rename_scope_exceeds_cage` with the `files` that the
+        caller may not write, `file_changed_since_read`, `file_not_found`, `file_exists`, `is_directory`,
+        `directory_not_empty`, `symbolic_link`, `too_many_files`, `file_busy`, `partly_applied`, and errors of
+        the operating system."""
         workspace = self.workspace(context)
 
         def survey() -> tuple[list[FileOperation], dict[str, Hashable]]:
@@ -294,5 +286,4 @@ def _as_write(root: Path, one: Rewritten | Written | Moved | Deleted) -> FileWri
 
 
 def not_read(shown: str) -> ToolError:
-    """Return the error for a blind overwrite."""
     return ToolError("file_not_read", f"Read the file before overwriting it: {shown}", detail={"path": shown})

@@ -1,7 +1,6 @@
 """Which agent has read which file, and what it read.
 
-Owns: the content digest at each agent's last read or write of a file, per session. Never: the
-files themselves; nothing here touches the disk.
+Owns: the digest at each agent's last read or write of a file, per session. Never: the files.
 """
 
 from __future__ import annotations

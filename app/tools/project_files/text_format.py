@@ -1,8 +1,7 @@
-"""Encodings of text files: what a file uses, and writing it back the same way.
+"""Encodings of text files.
 
-Owns: detection (UTF-8, UTF-16 by its mark, else an encoding from before Unicode with Latin-1 as
-the last resort) and the round trip to UTF-8 bytes, on which tools work. Never: line numbers or
-matching.
+Owns: detection (UTF-8, UTF-16 by its mark, older ones, Latin-1 last), and conversion to UTF-8 and back.
+Never: line numbers.
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """An encoding and the byte order mark that the file starts with, if any.
-
-    `encoding` is `utf-8`, `utf-16-le`, `utf-16-be`, `latin-1` or a key of `CODECS`."""
+    """An encoding, and the byte order mark that the file starts with. `encoding` is `utf-8`, `utf-16-le`,
+    `utf-16-be`, `latin-1` or a key of `CODECS`."""
 
     encoding: str = "utf-8"
     mark: bytes = b""
@@ -58,10 +56,8 @@ _MARKS = (
 
 
 def guess_format(head: bytes) -> TextFormat | None:
-    """Return the format by a file's first `HEAD` bytes, None for a binary file.
-
-    UTF-8 without a mark is a guess that the whole content must confirm.
-    """
+    """Return the format by a file's first `HEAD` bytes; None for a binary file. UTF-8 without a mark is a
+    guess that the whole content must confirm."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return None
     for marked in _MARKS:
@@ -124,10 +120,8 @@ def _from_legacy(content: bytes, found: TextFormat) -> tuple[bytes, TextFormat]:
 
 
 def from_utf8(body: bytes, wanted: TextFormat) -> bytes:
-    """Return the UTF-8 bytes `body` in the format `wanted`, its mark included.
-
-    Raises ToolError `encoding_mismatch` when the format lacks one of the characters.
-    """
+    """Return the UTF-8 bytes `body` in the format `wanted`, with its mark. Raises ToolError
+    `encoding_mismatch` when the format lacks a character."""
     if wanted.encoding == "utf-8":
         return wanted.mark + body
     text = body.decode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
-"""Blocking work in threads, with a clear answer to what a cancellation means for it.
+"""Runs blocking work in threads, and defines what a cancellation means for it.
 
-Owns: the threads for files and for what tools compute, `to_the_end` and `held_open`. What is short runs in
-the event loop's own threads, which nothing here may fill.
+Owns: the threads for files and computation, `to_the_end`, `held_open`. Never: short work (the event loop's
+pool).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 THREADS = 32
 PER_SESSION = 4
-"""Of one session at a time, so that a few slow files of one session hold up no other."""
+"""The threads of one session at a time: a few slow files of one session hold up no other."""
 
 
 class FileThreads:
@@ -45,12 +45,9 @@ class FileThreads:
 
 
 async def to_the_end(work: Callable[[], T], settle: Callable[[T], None], pool: Executor | None = None) -> T:
-    """Run `work` in a thread (of the event loop's, unless a `pool` is given) and then `settle` with its
-    result on the event loop.
-
-    A cancellation does not stop the thread: it is waited for, settled, and only then is the
-    cancellation raised. So the work happens whole or not at all, and is never left running.
-    """
+    """Run `work` in a thread of `pool`, or of the event loop, then `settle` with its result on the event
+    loop. A cancellation is raised only when the thread has ended and is settled, so the work happens whole or
+    not at all."""
     future = asyncio.get_running_loop().run_in_executor(pool, work)
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
@@ -67,8 +64,8 @@ async def to_the_end(work: Callable[[], T], settle: Callable[[T], None], pool: E
 
 @asynccontextmanager
 async def held_open(open_all: Callable[[ExitStack], T]) -> AsyncIterator[T]:
-    """Run `open_all` in a thread and yield what it returns; what it has entered into the stack is
-    closed in a thread afterwards, whatever happens."""
+    """Run `open_all` in a thread and yield its result; what it entered into the stack is closed in a thread
+    afterwards."""
     with ExitStack() as held:
         opened: list[T] = []
         await to_the_end(lambda: open_all(held), opened.append)

@@ -1,7 +1,6 @@
-"""What one caller sees of the files of its project: what it may read, and what it may only know of.
+"""The files of a project that one caller sees: to read, or only to know of.
 
-Owns: the judgement of a path that a tool has found, by the caller's cage and rules. Never: opening
-files.
+Owns: judging a path by the caller's cage and rules. Never: opening files.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ _INTERNALS = frozenset({".git", ".kaged"})
 
 
 class View:
-    """What one caller sees of the files of its project."""
-
     def __init__(self, context: ToolCallContext, closed: tuple[tuple[str, ...], ...]) -> None:
         self._policy: CallerPolicy | None = fs_policy(context)
         self._caged = context.cage is not None
@@ -41,16 +38,15 @@ class View:
 
     @property
     def marks(self) -> bool:
-        """Whether the caller's cage lets it know of places outside."""
+        """Whether the caller may know that places outside its cage exist."""
         return self._marks
 
     def verdict_elsewhere(self) -> Verdict:
-        """Judge what lies outside of the project, as a language's own library does: nobody reads it,
-        and a cage counts it to its outside."""
+        """Judge a place outside of the project, such as a language's own library: it is never readable, and
+        outside of a cage."""
         return "outside" if self._marks or not self._caged else "hidden"
 
     def verdict(self, parts: tuple[str, ...]) -> Verdict:
-        """Judge a path below the project's root."""
         if any(parts[: len(closed)] == closed for closed in self._closed):
             return "hidden"
         if self._policy is None or _passes(self._policy, parts):
@@ -73,7 +69,7 @@ class View:
 
 
 def noted(context: ToolCallContext, note: str | None) -> str | None:
-    """Return the note of an answer about places. A caller whose cage hides those outside is told so, whether
+    """Return the note of an answer about places. It says when the caller's cage hides those outside, whether
     there are any or not."""
     hides = context.cage is not None and context.cage.get("outside") != "mark"
     return "; ".join(filter(None, (note, NOT_SHOWN))) if hides else note

@@ -1,8 +1,7 @@
 """Matches of a pattern as answers show them.
 
-Owns: reading each file again through the one path check, and what of it is shown. Never: showing
-text that only a child process claims to have read: what it tells is compared with the file that the
-caller may read.
+Owns: reading each file again through the path check, and comparing it with the match. Never: text that only
+the child process reports.
 """
 
 from __future__ import annotations
@@ -42,10 +41,8 @@ class AstMatch(ToolResult):
 
 
 def inside(workspace: Workspace, shown: str, found: Sequence[Found], context: int) -> list[AstMatch]:
-    """Return the matches of one file that the caller may read. Blocking.
-
-    Those that are not in the file, as when it has changed meanwhile, are left out.
-    """
+    """Return the matches of one file that the caller may read, without those that the file no longer
+    contains. Blocks."""
     text = _text_of(workspace, shown)
     if text is None:
         return []

@@ -1,7 +1,6 @@
-"""`search.ast`: code found by its structure.
+"""`search.ast`: finds code by its structure.
 
-Owns: the tool's parameters, result and bounds, and the marking of what lies outside the caller's
-cage. Never: parsing, or reading files past the one path check.
+Owns: the tool's parameters, result and bounds; marking matches outside the cage. Never: parsing.
 """
 
 from __future__ import annotations
@@ -35,11 +34,10 @@ from app.tools.contract.output import write_sidecar
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.project_files.threads import to_the_end
-from app.tools.project_files.view import noted
+from app.tools.project_files.view import Verdict, noted
 from app.tools.search import ast_matches
 from app.tools.search.ast_matches import AstMatch
-from app.tools.search.scope import Scope, Verdict, open_scope
-from app.workspace import Access
+from app.tools.search.scope import Anything, Scope, open_scope
 
 SECONDS = 60.0
 MAX_MATCHES = 10_000
@@ -71,7 +69,7 @@ class SearchAstResult(ToolResult):
 
 @dataclass(slots=True)
 class _Harvest:
-    """What was found so far, of which `told` characters of text, and what may be missing."""
+    """The matches so far, their bytes, and what may be missing."""
 
     matches: dict[tuple[str, int, int | None, int | None], AstMatch] = field(default_factory=dict)
     found: int = 0
@@ -81,16 +79,6 @@ class _Harvest:
 
     def room(self) -> bool:
         return self.found < MAX_MATCHES and self.read_bytes <= MAX_READ_BYTES
-
-
-class _Anything:
-    """The policy for looking at what lies outside the cage; of it, nothing but lines is told."""
-
-    def check(self, parts: tuple[str, ...], access: Access) -> None:
-        pass
-
-    def check_step(self, parts: tuple[str, ...]) -> None:
-        pass
 
 
 def build(
@@ -127,8 +115,6 @@ def build(
 
 
 class _Search:
-    """One call."""
-
     def __init__(
         self,
         files: ProjectFiles,
@@ -149,7 +135,7 @@ class _Search:
         self._files = files
         self._context = context
         self._own = files.workspace(context)
-        self._free = files.workspace(context, policy=_Anything())
+        self._free = files.workspace(context, policy=Anything())
         self._deadline = deadline
 
     async def look_in(self, path: str) -> None:
@@ -257,7 +243,6 @@ def _result(harvest: _Harvest, pattern: Pattern, context: ToolCallContext) -> Se
 
 
 def _fitting(lines: list[bytes]) -> int:
-    """Return how many of the matches can be shown."""
     size = 0
     for count, line in enumerate(lines):
         size += len(line) + 1

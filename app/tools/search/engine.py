@@ -1,18 +1,17 @@
-"""The program that searches: ripgrep.
+"""The command lines of ripgrep.
 
-Owns: its command lines. Never: running it; reading what it prints (`found_lines`).
+Owns: the options of a search. Never: running it (`running`), reading its output (`found_lines`).
 
-It prints paths that begin with `.//`, each followed by a NUL. No name holds a slash, so that no hostile
-name can look like the beginning of a result.
+Printed paths begin with `.//` and end with NUL. No file name contains a slash, so none can imitate a result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from app.programs import ENVIRONMENT, found_program
+from app.programs import found_program
 from app.workspace.ignore_rules import VERSION_CONTROL
 
 OutputMode = Literal["content", "files_with_matches", "count"]
@@ -25,9 +24,9 @@ BYTES_BEFORE = 500
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Which files: `only` is the one name in the folder that is meant; `names` are globs of which
-    a file's name must match one (none: all); `levels` the folders above whose rules hold;
-    `repositories` whether rules end where another repository begins."""
+    """The files to search: `only` this name in the folder, or those whose name matches one of `names` (none:
+    all). `levels` is the number of folders above whose ignore rules apply; `repositories`: rules end at
+    another repository."""
 
     only: str | None = None
     names: tuple[str, ...] = ()
@@ -47,12 +46,6 @@ class TextQuery:
     around: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    argv: Sequence[str]
-    env: Mapping[str, str]
-
-
 class Ripgrep:
     """Makes the commands of `program`, to be run in the folder that is searched. No configuration of a user
     or machine counts."""
@@ -62,10 +55,9 @@ class Ripgrep:
 
     @classmethod
     def installed(cls, environment: Mapping[str, str]) -> Ripgrep:
-        """Return ripgrep as installed with kaged, else the system's."""
         return cls(found_program("rg", environment))
 
-    def text(self, query: TextQuery, walk: Walk) -> Command:
+    def text(self, query: TextQuery, walk: Walk) -> list[str]:
         """Return what prints matching lines (`path NUL number : line`), paths, or `path NUL count`."""
         options = ["--null", "--with-filename", "--no-heading", "--color=never", "--crlf"]
         if query.mode == "content":
@@ -81,11 +73,10 @@ class Ripgrep:
             options += ["--only-matching", "--column"]
         return self._command([*options, f"--regexp={pattern}"], walk)
 
-    def files(self, walk: Walk) -> Command:
-        """Return what prints the paths of all files."""
+    def files(self, walk: Walk) -> list[str]:
         return self._command(["--files", "--null"], walk)
 
-    def _command(self, options: list[str], walk: Walk) -> Command:
+    def _command(self, options: list[str], walk: Walk) -> list[str]:
         argv = [self.program, "--no-config", "--no-messages", "--hidden", *options]
         argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"]
         argv += [] if walk.levels else ["--no-ignore-parent"]
@@ -96,7 +87,7 @@ class Ripgrep:
             argv += [f"--glob=!{name}" for name in VERSION_CONTROL]
         argv += [f"--type-add=wanted:{name}" for name in walk.names]
         argv += ["--type=wanted"] if walk.names else []
-        return Command([*argv, "--", START.decode()], ENVIRONMENT)
+        return [*argv, "--", START.decode()]
 
 
 def literal_name(name: str) -> str:

@@ -1,9 +1,8 @@
-"""Finding files by name, newest first, whatever tool asks.
+"""Finds files by name, newest first.
 
-Owns: the steps of such a search, its limits, the order. Never: parameters as a model writes them.
+Owns: the steps of such a search, its limits and order. Never: parameters of tools.
 
-Modification times are read in a thread while the engine is still walking: only of the files that
-match, by the descriptor of the folder that is searched.
+Modification times are read in a thread while ripgrep still runs, through the descriptor of the folder.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from app.tools.search.glob_pattern import Glob, parse_glob
 from app.tools.search.kept_list import Timed
 from app.tools.search.running import Ending
 from app.tools.search.scope import Scope, open_scope
-from app.tools.search.text_search import SIDECAR_BYTES, Searching, run_of, walk_of
+from app.tools.search.text_search import SIDECAR_BYTES, Search, Searching
 
 MAX_FILES = 1_000_000
 
@@ -51,11 +50,8 @@ class FilesFound:
 async def find_files(
     searching: Searching, pattern: str, path: str, limits: FileLimits, context: ToolCallContext, *, tool: str
 ) -> FilesFound:
-    """Search for `tool`, the name that the file with the whole result is called by.
-
-    Raises ToolError `invalid_pattern`, `invalid_path`, `file_not_found`, `capability_denied`,
-    `permission_denied` or `search_failed`.
-    """
+    """Search; `tool` names the file with the whole result. Raises ToolError `invalid_pattern`,
+    `invalid_path`, `file_not_found`, `capability_denied`, `permission_denied` or `search_failed`."""
     glob = parse_glob(pattern)
     async with open_scope(searching.files, context, path) as scope:
         kept = searching.kept
@@ -72,8 +68,8 @@ async def find_files(
 async def _walked(
     searching: Searching, glob: Glob, scope: Scope, context: ToolCallContext, seconds: float
 ) -> tuple[list[Timed], Ending]:
-    walk = await walk_of(scope, glob.names)
-    run = await run_of(searching, None, walk, scope, context, seconds)
+    search = Search(searching, scope, context)
+    run = await search.run(None, await search.walk(glob.names), seconds)
     stamps = _Stamps(scope, glob)
     try:
         ending = await run.read(stamps.take)
@@ -137,7 +133,6 @@ class _Stamps:
 def _answer(
     found: list[Timed], scope: Scope, ending: Ending, limits: FileLimits, context: ToolCallContext, tool: str
 ) -> FilesFound:
-    """Make the answer of what was found, sorted."""
     verdicts = {path: scope.verdict(path) for _, path in found} if scope.filters else {}
     paths = [path for _, path in found if verdicts.get(path) != "hidden"]
     shown = [scope.shown(path) for path in paths[: limits.shown]]

@@ -9,7 +9,7 @@ import re
 
 from app.tools.search.engine import START
 
-_RESULT = re.compile(rb"(?:\A|\n)\.//((?:(?!\.//)[^\0])++)\0(\d++)([:-])([^\n]*+)")
+_RESULT = re.compile(rb"(?:\A|\n)\.//((?>(?:(?!\.//)[^\0])+))\0(\d++)([:-])([^\n]*+)")
 _BINARY = re.compile(rb": WARNING: stopped searching binary file after match \(found ")
 
 FoundLine = tuple[bytes, bytes, bytes, bytes]
@@ -24,7 +24,6 @@ class LineReader:
         self._left = b""
 
     def feed(self, chunk: bytes) -> list[FoundLine]:
-        """Return the results that are complete by now."""
         return results(self.whole(chunk))
 
     def whole(self, chunk: bytes) -> bytes:
@@ -41,7 +40,6 @@ class LineReader:
 
 
 def results(data: bytes) -> list[FoundLine]:
-    """Take complete results apart."""
     if _BINARY.search(data) is None:
         return _RESULT.findall(data)
     found: list[FoundLine] = []
@@ -55,9 +53,8 @@ def results(data: bytes) -> list[FoundLine]:
 
 
 def as_text(data: bytes, folder: bytes, longest: int) -> tuple[bytes, int] | None:
-    """Return complete results as lines of `folder` and path, number and line, and how many they are.
-
-    None where they must be taken apart: binary files, odd names, lines too long to be shown whole."""
+    """Return complete results as lines with `folder` before the path, and their number. None where they need
+    parsing: binary files, odd names, lines too long to show whole."""
     count = data.count(b"\n" + START) + 1
     if data.count(b"\0") != count or _BINARY.search(data) is not None:
         return None
@@ -75,7 +72,6 @@ class PathReader:
         self._left = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the paths that are complete by now."""
         data = self._left + chunk
         end = data.rfind(b"\0")
         self._left = data[end + 1 :]
@@ -89,7 +85,6 @@ class CountReader:
         self._left = b""
 
     def feed(self, chunk: bytes) -> list[tuple[bytes, int]]:
-        """Return the paths and counts that are complete by now."""
         data = self._left + chunk
         found, at = [], 0
         for one in _COUNT.finditer(data):
@@ -99,4 +94,4 @@ class CountReader:
         return found
 
 
-_COUNT = re.compile(rb"\.//((?:(?!\.//)[^\0])++)\0(\d++)\r?\n")
+_COUNT = re.compile(rb"\.//((?>(?:(?!\.//)[^\0])+))\0(\d++)\r?\n")

@@ -1,19 +1,21 @@
-"""Matches as they are gathered: judged by the cage, given their context, bounded.
+"""Collects the matches of a search: judged by the cage, with context, bounded.
 
-Owns: one search's rows, from what an engine prints to what an answer shows, and the moment when
-there are enough. What no answer shows is not taken apart. Never: running engines; the wording of
-answers.
+Owns: the rows, from the output of ripgrep to the answer; long lines around their match. Never: running
+ripgrep.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.tools.project_files.view import Verdict
+from app.tools.search.engine import BYTES_BEFORE, literal_name
 from app.tools.search.found_lines import CountReader, FoundLine, LineReader, PathReader, as_text, results
-from app.tools.search.scope import Scope, Verdict
+from app.tools.search.scope import Scope
 
 MAX_LINE_CHARACTERS = 2_000
 CUT = " [truncated]"
@@ -35,7 +37,6 @@ class Row:
     after: list[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as answers show it."""
         if self.before is None and self.after is None and self.content is not None:
             return {"file": self.file, "line": self.line, "content": self.content}
         shown: dict[str, Any] = {"file": self.file}
@@ -52,10 +53,8 @@ class Row:
 
 
 class Gathering:
-    """The rows of one search, at most `head_limit` and about `most_bytes`.
-
-    Each `take_...` takes a piece of an engine's output and says whether that was enough. Of a search
-    that was, only the first `shown_bytes` need be rows; `rest` is the text of the others, a line each.
+    """The rows of one search, at most `head_limit` and about `most_bytes`. Each `take_...` reads a piece of
+    output and returns whether there is enough. Beyond `shown_bytes` results stay text: `rest`, a line each.
     """
 
     def __init__(
@@ -162,8 +161,7 @@ class Gathering:
             self._add(Row(path, file.file, False, line, text, None, before))
 
     def _around(self, line: int, text: str) -> list[str]:
-        """Give the line to those matches before it that want it as their context, and return what
-        stands before it."""
+        """Give the line to the earlier matches that want it as context, and return the lines before it."""
         for row in self._open:
             assert row.line is not None
             if row.line < line <= row.line + self._context:
@@ -208,3 +206,58 @@ class Gathering:
 def _shortened(content: bytes) -> str:
     text = content.decode("utf-8", "replace").removesuffix("\r")
     return text if len(text) <= MAX_LINE_CHARACTERS else text[:MAX_LINE_CHARACTERS] + CUT
+
+
+CUT_BEFORE = "[truncated] "
+SEEN_BYTES = MAX_LINE_CHARACTERS - BYTES_BEFORE
+"""A match that begins before this many bytes is seen in the line's beginning, which is shown then."""
+
+
+class LongLines:
+    """The rows whose line was cut; `take` reads the parts around their first match."""
+
+    def __init__(self, rows: Iterable[Row], scope: Scope) -> None:
+        self._wanted = {
+            (row.path, row.line): row
+            for row in rows
+            if row.content is not None and len(row.content) > MAX_LINE_CHARACTERS
+        }
+        self._scope = scope
+        self._lines = LineReader()
+
+    def __bool__(self) -> bool:
+        return bool(self._wanted)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of their files for a `Walk`; none, for all files, where one is no text."""
+        names = {os.fsdecode(path.rpartition(b"/")[2]) for path, _ in self._wanted}
+        if any("\udc80" <= character <= "\udcff" for name in names for character in name):
+            return ()
+        return tuple(map(literal_name, sorted(names)))
+
+    def take(self, chunk: bytes) -> bool:
+        """Take a piece of the output, and say whether that was enough."""
+        for found in self._lines.feed(chunk):
+            self._found(found)
+        return not self._wanted
+
+    def finish(self) -> None:
+        """Take what the end of the output has made complete."""
+        for found in self._lines.finish():
+            self._found(found)
+
+    def _found(self, found: FoundLine) -> None:
+        path, number, _, printed = found
+        row = self._wanted.pop((path, int(number)), None) if number else None
+        column, _, part = printed.partition(b":")
+        if row is None or not column.isdigit() or int(column) - 1 + BYTES_BEFORE < SEEN_BYTES:
+            return
+        if self._scope.verdict(path) == "inside":
+            row.content = _shown(part)
+
+
+def _shown(part: bytes) -> str:
+    """Return a part from within a line as it is shown. It may begin within a character."""
+    begin = next((at for at in range(min(3, len(part))) if part[at] & 0xC0 != 0x80), 0)
+    text = part[begin:].decode("utf-8", "replace").removesuffix("\r")
+    return CUT_BEFORE + text[:MAX_LINE_CHARACTERS] + (CUT if len(text) > MAX_LINE_CHARACTERS else "")

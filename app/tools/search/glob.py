@@ -51,9 +51,8 @@ def build(
     engine: Ripgrep | None = None,
     kept: KeptLists | None = None,
 ) -> ToolDefinition:
-    """Return the tool over `files`. `environment` says where the system's ripgrep is. By default a
-    search takes at most 60 s and shows 100 files.
-    `kept` makes later searches of a project quick."""
+    """Return the tool. `environment` says where the system's ripgrep is. By default a search takes at most 60
+    s and shows 100 files. `kept` makes later searches of a project quick."""
     bounds = limits or FileLimits()
     searching = Searching(files, processes, engine or Ripgrep.installed(environment), kept)
 

@@ -48,8 +48,6 @@ class GrepParams(ToolParams):
 
 
 class GrepMatch(BaseModel):
-    """One match."""
-
     # There may be thousands in an answer, so this is no ToolResult with fields of its own.
 
     file: str

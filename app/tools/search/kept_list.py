@@ -1,10 +1,8 @@
-"""The files of one project with their times, kept instead of walked for.
+"""The files of one project with their times, kept up to date in place of a walk.
 
-Owns: bringing the list up to date from what has changed, and finding in it. Never: guessing; what it
-cannot know for certain ends it (`OutOfStep`), and files are walked for again.
+Owns: updating the list from changes, and finding in it. Never: guessing: doubt ends the list (`OutOfStep`).
 
-Changes say where to look, the file system says what is there: so it does no harm to hear of a change
-late, twice, or after a newer one was seen.
+A change says where to look, the file system what is there. Late and repeated changes do no harm.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class Pending:
         self.touched: set[str] = set()
 
     def add(self, changes: Iterable[FileChange]) -> bool:
-        """Tell whether there was room for them."""
+        """Add changes; return whether there was room for them."""
         for change in changes:
             if change.kind == "changed" and not change.is_folder:
                 self.touched.add(change.path)
@@ -67,10 +65,8 @@ class KeptList:
         return len(self._times)
 
     def fill(self, paths: Sequence[bytes]) -> list[str]:
-        """Take what a walk has found; return the folders that it has files in.
-
-        Raises OutOfStep when rules come from files whose changes are not all seen.
-        """
+        """Add the files of a walk; return their folders. Raises OutOfStep when changes to rule files are not
+        all seen."""
         with self._lock:
             for path in paths:
                 self._look(path.decode("utf-8", "surrogateescape"))
@@ -213,5 +209,4 @@ class KeptList:
 
 
 def _folders_of(path: str) -> list[str]:
-    """Return every folder that a path lies in."""
     return [path[:at] for at, character in enumerate(path) if character == "/"]

@@ -1,10 +1,9 @@
-"""The lists of files that are kept for projects which are searched again and again.
+"""The kept file lists of projects that are searched repeatedly.
 
-Owns: when a list is made, when it may answer, and when it is given up. Never: what is in it
-(`kept_list`), or the watch that tells of changes.
+Owns: when a list is made, may answer, and is given up. Never: its content (`kept_list`).
 
-A list may answer when the watch of its project is exact and everything that the kernel had queued has
-been taken into account. Whenever there is doubt the search walks, as it does the first time.
+A list may answer when the watch of its project is exact and all queued events are processed. In doubt the
+search walks.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ class KeptLists:
         self._projects: dict[Path, _Project] = {}
 
     async def find(self, scope: Scope, glob: Glob, most: int) -> list[Timed] | None:
-        """Return what a walk of `scope` would find, sorted, newest first; None where only a walk can
-        tell. The first `most` are as they are at this moment."""
+        """Return what a walk of `scope` would find, sorted, newest first; None where a walk is
+        needed. The first `most` are checked at this moment."""
         project = self._projects.get(scope.root)
         if project is None or scope.only is not None or not scope.real.is_relative_to(scope.root):
             return None
@@ -83,7 +82,7 @@ class KeptLists:
         project.make()
 
     async def made(self, root: Path) -> bool:
-        """Wait until no list of `root` is being made; tell whether there is one."""
+        """Wait until no list of `root` is being made; return whether there is one."""
         project = self._projects.get(root)
         return project is not None and await project.made()
 
@@ -179,23 +178,23 @@ class _Project:
         self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._look)
 
     def current(self, folder: str) -> KeptList | None:
-        """Return the list, told of all that has changed, when it knows a folder for certain."""
+        """Return the list with all changes applied, if it surely knows the folder."""
         self.last_used = time.monotonic()
         watch = self._watch
         if self.kept is None or watch is None:
             return None
-        watch.drain()  # it may tell that this list is over
+        watch.drain()  # it may end this list
         return self.kept if watch.watches(folder) else None
 
     def follow(self, watch: TreeWatch) -> Pending:
         """Begin to collect what changes, for a new list."""
         self.give_up()
         self._watch, self._pending = watch, Pending()
-        self._unsubscribe = watch.subscribe(self._told)
+        self._unsubscribe = watch.subscribe(self._take_changes)
         return self._pending
 
     def give_up(self) -> None:
-        """The list is no longer right, nor is one that is being made."""
+        """Discard the list, and one that is being made."""
         self.kept = self._watch = None
         if self._unsubscribe is not None:
             self._unsubscribe()
@@ -240,7 +239,7 @@ class _Project:
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("making a list of files failed", exc_info=problem)
 
-    def _told(self, changes: Sequence[FileChange] | None) -> None:
+    def _take_changes(self, changes: Sequence[FileChange] | None) -> None:
         if changes is None or not self._pending.add(changes):
             self.give_up()
 

@@ -1,7 +1,6 @@
-"""Where a search begins, and what its caller may see of what it finds.
+"""The place of a search, and what its caller may see of the results.
 
-Owns: opening the folder to search as a descriptor, the paths as answers show them. Never: searching,
-or judging a path; that is `view`'s.
+Owns: opening the folder, and paths as answers show them. Never: searching; judging a path (`view`).
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ from app.tools.project_files.threads import held_open
 from app.tools.project_files.view import Verdict, View
 from app.workspace import Access, Opened
 
-__all__ = ["Scope", "Verdict", "open_scope"]
 
-
-class _Anything:
-    """For the folder of a file that was checked itself."""
+class Anything:
+    """The policy without limits: for the folder of a checked file, and for places that are only listed."""
 
     def check(self, parts: tuple[str, ...], access: Access) -> None:
         pass
@@ -34,9 +31,9 @@ class _Anything:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The open folder `descriptor` to search. `only` names the one file in it that is meant, or
-    None for all. `real` is the folder's real path and `root` the project's. `_linked` are device and
-    inode of the daemon's own files that have further names, of which one may be found."""
+    """The open folder `descriptor` to search; `only` names the one file that is meant, or None for all.
+    `real` is the folder's real path and `root` the project's. `_linked` identifies the daemon's own files
+    that have further names."""
 
     descriptor: int
     only: str | None
@@ -64,7 +61,6 @@ class Scope:
         return self._parts is not None and (self._view.filters or bool(self._linked))
 
     def verdict(self, relative: bytes) -> Verdict:
-        """Judge what was found at `relative`."""
         if self._parts is None:
             return "inside"
         if self._linked and self._is_linked(relative):
@@ -81,10 +77,8 @@ class Scope:
 
 @asynccontextmanager
 async def open_scope(files: ProjectFiles, context: ToolCallContext, path: str) -> AsyncIterator[Scope]:
-    """Open the folder, or the file in its folder, that `path` names.
-
-    Raises ToolError `invalid_path`, `file_not_found`, `capability_denied`, `permission_denied`.
-    """
+    """Open the folder, or the file in its folder, that `path` names. Raises ToolError `invalid_path`,
+    `file_not_found`, `capability_denied`, `permission_denied`."""
     async with held_open(partial(_open, files, context, path)) as scope:
         yield scope
 
@@ -95,12 +89,12 @@ def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitSt
     searchable = files.workspace(context, policy=view)
     location = searchable.locate(path)
     if not location.in_scratch:
-        view.check(location.parts, "ro")  # also where nothing exists: absence is not told there
+        view.check(location.parts, "ro")  # also where nothing exists: absence is not disclosed
     opened = held.enter_context(searchable.open(path))
     folder, only = opened, None
     if not opened.is_directory:
         file = PurePosixPath(opened.key)
-        free = files.workspace(context, policy=_Anything(), all_scratch=True)
+        free = files.workspace(context, policy=Anything(), all_scratch=True)
         folder, only = held.enter_context(free.open(str(file.parent))), file.name
     return Scope(
         descriptor=folder.descriptor,

@@ -1,7 +1,6 @@
-"""Searching file contents, whatever tool asks: one search from its request to its answer.
+"""Searches file contents, for any tool.
 
-Owns: the steps of a search, its limits, what of a large result is shown and what goes to a file.
-Never: parameters as a model writes them; those are the tools'.
+Owns: the steps of a search, its limits, what is shown and what goes to a file. Never: parameters of tools.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from app.tools.contract.output import first_fitting, write_sidecar
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.project_files import ProjectFiles
 from app.tools.search.engine import OutputMode, Ripgrep, TextQuery, Walk
-from app.tools.search.gathering import Gathering, Row
+from app.tools.search.gathering import Gathering, LongLines, Row
 from app.tools.search.glob_pattern import parse_glob
 from app.tools.search.kept_lists import KeptLists
-from app.tools.search.long_lines import LongLines
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 from app.workspace.ignore_rules import rules_above
@@ -75,8 +73,8 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class TextFound:
-    """`rows` as answers show them, sorted by path and line; `total` counts what was found (with
-    `truncated`, as far as the search went); `whole` is the file that holds what was cut."""
+    """`rows` are sorted by path and line; `total` counts all results (as far as the search went, with
+    `truncated`); `whole` is the file with what was cut."""
 
     rows: list[dict[str, Any]]
     total: int
@@ -88,11 +86,8 @@ class TextFound:
 async def search_text(
     searching: Searching, request: TextRequest, limits: TextLimits, context: ToolCallContext, *, tool: str
 ) -> TextFound:
-    """Search for `tool`, the name that the file with the whole result is called by.
-
-    Raises ToolError `invalid_pattern`, `invalid_path`, `file_not_found`, `capability_denied`,
-    `permission_denied` or `search_failed`.
-    """
+    """Search; `tool` names the file with the whole result. Raises ToolError `invalid_pattern`,
+    `invalid_path`, `file_not_found`, `capability_denied`, `permission_denied` or `search_failed`."""
     _check(request.pattern)
     include, names = _include(request.include)
     async with open_scope(searching.files, context, request.path) as scope:
@@ -104,116 +99,88 @@ async def search_text(
             shown_bytes=limits.shown_bytes,
             context=request.context,
         )
-        walk = await walk_of(scope, names)
+        search = Search(searching, scope, context)
+        walk = await search.walk(names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
         end = time.monotonic() + limits.seconds
-        ending = await _gather(searching, query, walk, scope, context, limits.seconds, gathering)
+        ending = await search.gather(query, walk, limits.seconds, gathering)
         long_lines = LongLines(gathering.rows, scope)
         if long_lines and len(gathering.rows) <= MOST_LOOKED_AT_AGAIN:
             left = min(max(end - time.monotonic(), 0.0), LONG_LINES_SECONDS)
-            await _look_again(searching, query, walk, scope, context, left, long_lines)
+            await search.look_again(query, walk, left, long_lines)
     return await _answer(gathering, ending, request, limits, context, tool)
 
 
-async def _gather(
-    searching: Searching,
-    query: TextQuery,
-    walk: Walk,
-    scope: Scope,
-    context: ToolCallContext,
-    seconds: float,
-    gathering: Gathering,
-) -> Ending:
-    """Search; for a caged caller what it may read in a cage of that, and then what it may know of."""
-    take = _taker(gathering, query.mode)
-    if not _reads_inside(searching, scope, context):
-        ending = await (await run_of(searching, query, walk, scope, context, seconds)).read(take)
-        gathering.finish()
+@dataclass(frozen=True, slots=True)
+class Search:
+    searching: Searching
+    scope: Scope
+    context: ToolCallContext
+
+    async def walk(self, names: tuple[str, ...]) -> Walk:
+        if self.scope.only is not None:
+            return Walk(only=self.scope.only)
+        above = await asyncio.to_thread(rules_above, self.scope.real, self.scope.root)
+        return Walk(names=names, levels=above.levels, repositories=above.repositories)
+
+    async def run(self, query: TextQuery | None, walk: Walk, seconds: float) -> EngineRun:
+        """Return the search for `query`, or for all files. Where there are no cages it runs with the daemon's
+        rights for a caged caller too: ripgrep starts nothing, and its results are judged."""
+        processes, engine = self.searching.processes, self.searching.engine
+        children: ChildStarter = processes.own
+        if processes.has_cages:
+            children = await processes.for_reading(self.context, in_scratch=self.scope.in_scratch)
+        command = engine.files(walk) if query is None else engine.text(query, walk)
+        return EngineRun(children, command, self.scope.descriptor, self.context.session_id, seconds)
+
+    async def gather(self, query: TextQuery, walk: Walk, seconds: float, gathering: Gathering) -> Ending:
+        """Search. For a caged caller search first what it may read, in a cage of that, then what it may know
+        of."""
+        take = _taker(gathering, query.mode)
+        if not self._reads_inside:
+            ending = await (await self.run(query, walk, seconds)).read(take)
+            gathering.finish()
+            return ending
+        end = time.monotonic() + seconds
+        ending = "whole"
+        inside = await self._run_inside(query, walk, seconds)
+        if inside is not None:
+            gathering.begin("inside")
+            ending = await inside.read(take)
+            gathering.finish()
+        cage = self.context.cage
+        if ending == "whole" and not gathering.more and (cage is None or cage.get("outside") == "mark"):
+            gathering.begin("outside")
+            ending = await (await self.run(query, walk, max(end - time.monotonic(), 0.0))).read(take)
+            gathering.finish()
         return ending
-    end = time.monotonic() + seconds
-    ending = "whole"
-    inside = await _run_inside(searching, query, walk, scope, context, seconds)
-    if inside is not None:
-        gathering.begin("inside")
-        ending = await inside.read(take)
-        gathering.finish()
-    if (
-        ending == "whole"
-        and not gathering.more
-        and (context.cage is None or context.cage.get("outside") == "mark")
-    ):
-        gathering.begin("outside")
-        left = max(end - time.monotonic(), 0.0)
-        ending = await (await run_of(searching, query, walk, scope, context, left)).read(take)
-        gathering.finish()
-    return ending
 
+    async def look_again(self, query: TextQuery, walk: Walk, seconds: float, long_lines: LongLines) -> None:
+        """Find the first match in long lines. Lines for which this fails keep their beginning."""
+        around = replace(query, context=0, around=True)
+        there = walk if walk.only else replace(walk, names=long_lines.names() or walk.names)
+        try:
+            find = self._run_inside if self._reads_inside else self.run
+            run = await find(around, there, seconds)
+            if run is not None and await run.read(long_lines.take) == "whole":
+                long_lines.finish()
+        except ToolError:
+            return
 
-async def _look_again(
-    searching: Searching,
-    query: TextQuery,
-    walk: Walk,
-    scope: Scope,
-    context: ToolCallContext,
-    seconds: float,
-    long_lines: LongLines,
-) -> None:
-    """Find where in long lines the first match is. Lines for which this fails keep their beginning."""
-    around = replace(query, context=0, around=True)
-    there = walk if walk.only else replace(walk, names=long_lines.names() or walk.names)
-    try:
-        find = _run_inside if _reads_inside(searching, scope, context) else run_of
-        run = await find(searching, around, there, scope, context, seconds)
-        if run is not None and await run.read(long_lines.take) == "whole":
-            long_lines.finish()
-    except ToolError:
-        return
+    @property
+    def _reads_inside(self) -> bool:
+        """Whether what the caller may read is searched by itself, in a cage of that."""
+        caged = self.context.cage is not None and not self.scope.in_scratch
+        return caged and self.searching.processes.reads_twice
 
-
-def _reads_inside(searching: Searching, scope: Scope, context: ToolCallContext) -> bool:
-    """Tell whether what the caller may read is searched by itself, in a cage of that."""
-    return context.cage is not None and not scope.in_scratch and searching.processes.reads_twice
-
-
-async def _run_inside(
-    searching: Searching,
-    query: TextQuery,
-    walk: Walk,
-    scope: Scope,
-    context: ToolCallContext,
-    seconds: float,
-) -> EngineRun | None:
-    """Return the search in a cage of what the caller may read, None when that is nothing."""
-    inside = await searching.processes.for_reading_inside(context, scope.real)
-    if inside is None:
-        return None
-    return EngineRun(inside, searching.engine.text(query, walk), scope.real, context.session_id, seconds)
-
-
-async def run_of(
-    searching: Searching,
-    query: TextQuery | None,
-    walk: Walk,
-    scope: Scope,
-    context: ToolCallContext,
-    seconds: float,
-) -> EngineRun:
-    """Return the search for `query`, or for all files, of this caller. Where there are no cages it runs with
-    the daemon's rights for a caged caller too: ripgrep starts nothing, and its results are judged."""
-    command = searching.engine.files(walk) if query is None else searching.engine.text(query, walk)
-    processes = searching.processes
-    children: ChildStarter = processes.own
-    if processes.has_cages:
-        children = await processes.for_reading(context, in_scratch=scope.in_scratch)
-    return EngineRun(children, command, scope.descriptor, context.session_id, seconds)
-
-
-async def walk_of(scope: Scope, names: tuple[str, ...]) -> Walk:
-    """Return which files an engine is to look at in `scope`."""
-    if scope.only is not None:
-        return Walk(only=scope.only)
-    above = await asyncio.to_thread(rules_above, scope.real, scope.root)
-    return Walk(names=names, levels=above.levels, repositories=above.repositories)
+    async def _run_inside(self, query: TextQuery, walk: Walk, seconds: float) -> EngineRun | None:
+        """Return the search in a cage of what the caller may read; None when that is nothing."""
+        real = self.scope.real
+        inside = await self.searching.processes.for_reading_inside(self.context, real)
+        if inside is None:
+            return None
+        command = self.searching.engine.text(query, walk)
+        return EngineRun(inside, command, real, self.context.session_id, seconds)
 
 
 def _check(pattern: str) -> None:
@@ -281,7 +248,6 @@ def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
 
 
 def _keep(rows: list[Row], rest: bytes, context: ToolCallContext, tool: str) -> Path:
-    """Write all rows to a file, the way grep prints them."""
     text = "".join([_text(row) for row in rows]).encode("utf-8", "replace")
     return write_sidecar(context, tool, text + rest, "txt")
 

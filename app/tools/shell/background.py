@@ -1,6 +1,6 @@
-"""`shell.background`: the commands that outlived their call.
+"""`shell.background`: commands that outlived their call.
 
-Owns: the tool's parameters, result and errors, and the short form of a command. Never: starting anything.
+Owns: the tool's parameters, result and errors; the short form of a command. Never: starting a command.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from app.bridges.pty.manager import Command, CommandState, TerminalManager
+from app.bridges.pty.command import Command, CommandState
+from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
 from app.messages import Frozen
 from app.tools.contract.call import ToolCallContext
@@ -26,8 +27,6 @@ SHOWN_CHARACTERS = 200
 
 
 class BackgroundCommand(Frozen):
-    """A command that may outlive its call."""
-
     id: str = Field(description="For shell.background.")
     pid: int | None = Field(default=None, description="The process, while there is one.")
     command: str = Field(description="The command, its first 200 characters.")
@@ -35,7 +34,6 @@ class BackgroundCommand(Frozen):
 
 
 def shown(command: Command) -> BackgroundCommand:
-    """Return the short form of a command."""
     return BackgroundCommand(
         id=command.id, pid=command.pid, command=one_line(command.spec.command), state=command.state
     )
@@ -67,8 +65,6 @@ class BackgroundResult(ToolResult):
 
 
 def build(terminals: TerminalManager) -> ToolDefinition:
-    """Return the tool over the daemon's terminals."""
-
     async def run(params: BackgroundParams, context: ToolCallContext) -> BackgroundResult:
         if params.action == "list":
             commands = terminals.list(context.session_id)
@@ -76,8 +72,7 @@ def build(terminals: TerminalManager) -> ToolDefinition:
         command = _find(terminals, params.id or "", context)
         if params.action == "stop":
             await terminals.stop(command)
-            data = {"id": command.id, "command": shown(command).command, "caller": context.agent_path}
-            context.ports.audit("shell.stopped", data | {"request_id": context.request_id})
+            context.audit("shell.stopped", id=command.id, command=shown(command).command)
         text, lost = command.read()
         return BackgroundResult(commands=[shown(command)], output=text, lost_bytes=lost or None)
 

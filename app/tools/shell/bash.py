@@ -1,7 +1,7 @@
-"""`shell.bash`: one shell command, under a terminal, to its end.
+"""`shell.bash`: runs one shell command on a terminal.
 
-Owns: the tool's parameters, result, errors and audit event, and the environment of commands.
-Never: running anything itself; the terminals do.
+Owns: the tool's parameters, result and errors, and the environment of commands. Never: running it
+(`app.bridges.pty`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,11 @@ from functools import partial
 
 from pydantic import Field, field_validator
 
-from app.bridges.pty.manager import (
-    MAX_KEPT,
-    TERMINAL_VARIABLES,
-    Command,
-    CommandSpec,
-    SpawnFailed,
-    TerminalManager,
-    TooManyCommands,
-)
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.pty.command import Command, CommandSpec
+from app.bridges.pty.manager import TERMINAL_VARIABLES, TerminalManager, TooManyCommands
+from app.bridges.pty.output import MAX_KEPT
+from app.errors import ToolError, invalid_params
 from app.tools.authorisation.file_policy import fs_policy
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
@@ -138,14 +133,16 @@ class Bash:
             ):
                 with _audited(command, params, context):
                     await self._to_its_end(command, params.seconds, context)
-                return await self._told(_result(command), params, context)
+                return await self._with_notes(_result(command), params, context)
         except SpawnFailed as failure:
             raise _not_started(failure, params) from None
         except TooManyCommands as problem:
             raise _too_many(problem) from None
 
-    async def _told(self, result: BashResult, params: BashParams, context: ToolCallContext) -> BashResult:
-        """Return the result. What a cage has refused is noted beside it."""
+    async def _with_notes(
+        self, result: BashResult, params: BashParams, context: ToolCallContext
+    ) -> BashResult:
+        """Return the result, and add notes on refusals of the cage."""
         if context.cage is not None and result.exit_code != 0:
             found = await asyncio.to_thread(
                 refusals, result.stdout, params.cwd, context, self._environment, self._processes.missing
@@ -199,7 +196,6 @@ def build(
     processes: CallProcesses,
     environment: Mapping[str, str],
 ) -> ToolDefinition:
-    """Return the tool."""
     return ToolDefinition(
         name=NAME,
         title="Run a command",
@@ -208,7 +204,7 @@ def build(
         result=BashResult,
         run=Bash(terminals, files, processes, environment).run,
         acp_kind="execute",
-        place="cwd",
+        path_parameter="cwd",
         requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
         destructive=True,
         effects_of=_effects,
@@ -234,16 +230,14 @@ def _audited(command: Command, params: BashParams, context: ToolCallContext) -> 
     try:
         yield
     finally:
-        event = {
-            "command": params.command[:AUDITED_CHARACTERS],
-            "cwd": params.cwd,
-            "exit_code": command.exit_code,
-            "timed_out": command.timed_out,
-            "duration_ms": (time.perf_counter_ns() - started) // 1_000_000,
-            "caller": context.agent_path,
-            "request_id": context.request_id,
-        }
-        context.ports.audit("shell.executed", event)
+        context.audit(
+            "shell.executed",
+            command=params.command[:AUDITED_CHARACTERS],
+            cwd=params.cwd,
+            exit_code=command.exit_code,
+            timed_out=command.timed_out,
+            duration_ms=(time.perf_counter_ns() - started) // 1_000_000,
+        )
 
 
 async def _show(command: Command, context: ToolCallContext) -> None:
@@ -276,13 +270,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _bad_folder(cwd: str, message: str) -> ToolError:
-    fields = {"cwd": message}
-    return ToolError(
-        "invalid_params",
-        f"cwd: {message}",
-        detail={"fields": fields, "path": cwd},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"cwd: {message}", {"cwd": message}, path=cwd)
 
 
 def _not_started(failure: SpawnFailed, params: BashParams) -> ToolError:
@@ -298,7 +286,7 @@ def _too_many(problem: TooManyCommands) -> ToolError:
     listed = "; ".join(f"{one.id} ({one.state}): {one_line(one.spec.command)}" for one in problem.commands)
     return ToolError(
         "too_many_commands",
-        f"This session may have {problem.limit} commands at a time, and has: {listed or 'none'}. "
+        f"This session has reached its limit of {problem.limit} commands: {listed or 'none'}. "
         "Wait for one to end, or stop one by shell.background.",
         detail={"limit": problem.limit, "commands": [shown(one).model_dump() for one in problem.commands]},
     )

@@ -1,7 +1,6 @@
-"""What the output of a failed command says that its cage refused, and the line that would allow it.
+"""Finds in the output of a failed command what its cage refused, and names the line that would allow it.
 
-Owns: reading it out of the words that programs have for it, in time proportional to their length. Never:
-deciding anything: who writes these words himself gets a note that is of no use.
+Owns: reading the messages of programs, in linear time. Never: deciding: the text is untrusted.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.bridges.network.dialling import Dialler
+from app.bridges.network.exchange import Refusal
 from app.bridges.network.proxy import CageProxy, ProxyLimits
-from app.bridges.network.refusal import Refusal
 from app.cages.address_vetting import Address, why_not_public
 from app.cages.network_rules import NetworkRules
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from app.bridges.network.dialling import Dialler, why_not_dialled
-from app.bridges.network.refusal import Refusal
+from app.bridges.network.exchange import Refusal
 from app.bridges.network.resolving import SystemResolver
 from app.bridges.processes.process import ChildProcesses
 from app.cages.address_vetting import Address
 from tests.bridges.conftest import ENVIRONMENT, descriptors, until
 from tests.bridges.network.conftest import Host, Names, echo, vet
 
-pytestmark = pytest.mark.requirement("R8.net.vetted")
+pytestmark = pytest.mark.requirement("cages.net.vetted")
 
 
 async def test_a_name_is_resolved_once_and_the_vetted_address_is_dialled(host: Host) -> None:
@@ -141,7 +141,7 @@ async def test_the_systems_resolver_takes_the_name_as_it_is() -> None:
     assert refused.value.kind == "unresolvable"
 
 
-@pytest.mark.requirement("R16.A14")
+@pytest.mark.requirement("security.strict_http")
 async def test_a_name_of_the_operators_table_of_hosts_is_found_there_and_vetted(
     host: Host, tmp_path: Path
 ) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.bridges.network.exchange import Refusal
 from app.bridges.network.http_exchange import MAX_HEAD, parse_head
 from app.bridges.network.proxy import ProxyLimits
-from app.bridges.network.refusal import Refusal
 from tests.bridges.network.conftest import Host, Running, echo, running
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 
 def connect(target: str, *fields: str) -> bytes:

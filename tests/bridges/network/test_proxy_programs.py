@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from app.bridges.network.proxy import CageProxy, proxy_variables
-from app.bridges.processes.process import ChildProcesses, Finished
+from app.bridges.processes.child import Finished
+from app.bridges.processes.process import ChildProcesses
 from app.cages.network_rules import NetworkRules
 from tests.bridges.conftest import ENVIRONMENT, descriptors, until
 from tests.bridges.network.conftest import Host, Running, echo, running
 from tests.bridges.network.test_proxy_http import connect
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 PYTHON = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=20).read().decode())"
 

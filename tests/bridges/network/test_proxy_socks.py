@@ -6,7 +6,7 @@ import pytest
 
 from tests.bridges.network.conftest import Host, Running
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 HELLO = b"\x05\x01\x00"
 WELCOME = b"\x05\x00"

@@ -7,7 +7,7 @@ import pytest
 from bench.proxy import LEAST_SHARE, medians
 
 
-@pytest.mark.requirement("R8.net.speed")
+@pytest.mark.requirement("cages.net.speed")
 async def test_the_proxy_carries_a_good_part_of_what_goes_straight() -> None:
     straight, through = await medians(100_000_000, 3)
     assert through / straight > LEAST_SHARE / 6, "a sixth of what is promised, for a slow machine under load"

@@ -14,7 +14,7 @@ import pytest
 from app.bridges.network.relay import LARGE_BUFFER, Buffers, Relay
 from tests.bridges.conftest import descriptors
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 
 @asynccontextmanager

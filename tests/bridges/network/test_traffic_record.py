@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.bridges.network.traffic_record import MAX_TOLD, TrafficRecord
+from app.bridges.network.traffic_record import MAX_EVENTS, TrafficRecord
 from tests.bridges.network.conftest import Host, running
 from tests.bridges.network.test_proxy_http import connect
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 
 def record() -> tuple[TrafficRecord, list[tuple[str, dict[str, Any]]]]:
@@ -19,7 +19,7 @@ def record() -> tuple[TrafficRecord, list[tuple[str, dict[str, Any]]]]:
     return TrafficRecord(lambda event, data: told.append((event, data))), told
 
 
-def test_what_repeats_is_counted_and_told_once_more_at_the_end() -> None:
+def test_what_repeats_is_counted_and_reported_once_more_at_the_end() -> None:
     kept, told = record()
     for _ in range(3):
         kept.connected("http", "a.test", 443, ip_address("1.1.1.1"))
@@ -48,23 +48,23 @@ def test_what_repeats_is_counted_and_told_once_more_at_the_end() -> None:
 
 def test_nobody_floods_the_audit_and_the_numbers_stay_right() -> None:
     kept, told = record()
-    for number in range(MAX_TOLD * 3):
+    for number in range(MAX_EVENTS * 3):
         kept.connected("http", f"{number}.test", 443, ip_address("1.1.1.1"))
         kept.carried(f"{number}.test", 443, 1, 2)
         kept.refused("http", f"{number}.test", 80, "not_allowed")
     kept.close()
-    assert len(told) == MAX_TOLD * 2 + 1
+    assert len(told) == MAX_EVENTS * 2 + 1
     event, data = told[-1]
     assert event == "cage.traffic"
-    assert data["refused"] == MAX_TOLD * 3
+    assert data["refused"] == MAX_EVENTS * 3
     assert data["others"] == {
-        "connections": MAX_TOLD * 2,
-        "bytes_sent": MAX_TOLD * 2,
-        "bytes_received": MAX_TOLD * 4,
+        "connections": MAX_EVENTS * 2,
+        "bytes_sent": MAX_EVENTS * 2,
+        "bytes_received": MAX_EVENTS * 4,
     }
 
 
-def test_a_cage_that_never_tried_is_not_told_of() -> None:
+def test_a_cage_that_never_tried_is_not_reported() -> None:
     kept, told = record()
     kept.close()
     assert told == []
@@ -77,7 +77,7 @@ def test_what_was_asked_for_is_shown_without_controls_and_short() -> None:
     assert len(told[0][1]["host"]) <= 260
 
 
-async def test_the_end_of_a_proxy_tells_what_was_carried(host: Host) -> None:
+async def test_the_end_of_a_proxy_shows_what_was_carried(host: Host) -> None:
     async with running(["api.test"], {"api.test": ["127.0.0.1"]}) as cage:
         await cage.say(connect(f"api.test:{host.port}"), b"12345", half_close=True)
         await cage.say(connect(f"other.test:{host.port}"))

@@ -14,21 +14,17 @@ from typing import Any
 
 import pytest
 
-from app.bridges.plugins.manager import (
-    CallContext,
-    Clock,
-    Manifests,
-    PluginCages,
-    PluginDeclaration,
-    PluginLimits,
-    Plugins,
-    StorageRefused,
-)
+from app.bridges.plugins.calls import CallContext, PluginDeclaration
+from app.bridges.plugins.limits import Clock, PluginLimits
+from app.bridges.plugins.manager import Manifests, Plugins
+from app.bridges.plugins.plugin_cage import PluginCages
+from app.bridges.plugins.requests import StorageRefused
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from tests.bridges.conftest import ENVIRONMENT, IN_CAGES, children_of, started_from_here, until
-from tests.bridges.sandbox.caging import FULL
-from tests.machine import need_tier
+from tests.driver.caging import FULL
+from tests.driver.machine import need_tier
 
 HOSTILE = Path(__file__).parents[2] / "fakes" / "hostile_plugin.py"
 

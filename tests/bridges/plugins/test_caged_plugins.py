@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.errors import ToolError
 from tests.bridges.conftest import children_of
 from tests.bridges.plugins.conftest import Bench, Open
 
-pytestmark = pytest.mark.requirement("R8.where.plugins")
+pytestmark = pytest.mark.requirement("cages.where.plugins")
 
 SCRIPT = """
 import os, socket

@@ -59,7 +59,7 @@ class Longest:
         return self.seconds
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 @pytest.mark.parametrize(
     ("lie", "said"),
     [
@@ -98,14 +98,14 @@ async def test_a_plugin_that_lies_is_refused_and_not_tried_again(bench: Open, li
         assert said in disabled["reason"]
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_what_a_plugin_uses_within_its_manifest_is_fine(bench: Open) -> None:
     async with bench(**QUICK) as it:
         used = '["net:example.org:443", "read:fs:/srv/data/deep/file", "net:[]", "kaged:storage:read"]'
         assert (await it.hook(it.hostile("--lie", f"capabilities_used={used}"))).kind == "result"
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
@@ -134,7 +134,7 @@ async def test_a_useless_answer_is_an_error_and_the_plugin_goes_on(
         assert [data["hook"] for data in it.events("hook.failed")] == ["on_session_start"]
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -163,7 +163,7 @@ async def test_a_broken_conversation_is_an_error_and_the_next_process_works(
         assert it.clock.slept == [1.0]
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_empty_lines_without_end_are_a_broken_conversation(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile("--flood-empty", "--times", "1")
@@ -173,7 +173,7 @@ async def test_empty_lines_without_end_are_a_broken_conversation(bench: Open) ->
         assert (await it.hook(plugin)).kind == "result"
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 @pytest.mark.parametrize("behaviour", [("--hang",), ("--silent",), ("--late", "1.6")])
 async def test_no_answer_is_a_timeout_and_a_late_one_is_dropped(
     bench: Open, behaviour: tuple[str, ...]
@@ -193,7 +193,7 @@ async def test_no_answer_is_a_timeout_and_a_late_one_is_dropped(
         assert it.events("failed") == []
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_answers_that_come_twice_or_to_nobody_are_dropped(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile("--twice")
@@ -202,7 +202,7 @@ async def test_answers_that_come_twice_or_to_nobody_are_dropped(bench: Open) -> 
         assert await it.tool(plugin, "harm", x=1) != {"inject": "again"}
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 @pytest.mark.parametrize(("flood", "a_second"), [("--flood-stdout", 1_000), ("--flood-stderr", 20)])
 async def test_a_flood_is_held_back_and_others_do_not_notice(
     bench: Open, frozen: None, flood: str, a_second: int
@@ -221,7 +221,7 @@ async def test_a_flood_is_held_back_and_others_do_not_notice(
         assert left_out < a_second * (time.monotonic() - began + 1) * 1.2
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_megabytes_do_not_block_the_loop(bench: Open, frozen: None) -> None:
     async with bench(**QUICK) as it:
         for large, kind in (("--bytes", "1900000"), "error"), (("--lists", "49000"), "result"):
@@ -234,7 +234,7 @@ async def test_megabytes_do_not_block_the_loop(bench: Open, frozen: None) -> Non
         assert await it.state() == "ready"
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_log_messages_are_cut_and_made_plain(bench: Open) -> None:
     async with bench(**QUICK) as it:
         await it.hook(it.hostile("--flood-log", "1000"))
@@ -245,7 +245,7 @@ async def test_log_messages_are_cut_and_made_plain(bench: Open) -> None:
         assert len(lines) == 20
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_many_requests_at_once_are_answered_or_refused(bench: Open) -> None:
     async with bench(**QUICK) as it:
         await it.hook(it.hostile("--flood-requests", "1500"))
@@ -253,7 +253,7 @@ async def test_many_requests_at_once_are_answered_or_refused(bench: Open) -> Non
         assert await it.state() == "ready"
 
 
-@pytest.mark.requirement("R6.plugins.hostile", "R6.plugins.wire")
+@pytest.mark.requirement("plugins.hostile", "plugins.wire")
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
@@ -284,7 +284,7 @@ async def test_only_what_the_manifest_allows_is_answered(
         assert it.storage.values == {}
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_detached_children_are_gone_with_the_plugin(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile("--children", "3", "--deaf", "--die", "--times", "1")
@@ -296,7 +296,7 @@ async def test_detached_children_are_gone_with_the_plugin(bench: Open) -> None:
         await until(lambda: not any(alive(pid) for pid in left))
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_who_ignores_shutdown_and_sigterm_is_killed(bench: Open) -> None:
     async with bench(**QUICK) as it:
         await it.hook(it.hostile("--deaf", "--children", "2"))
@@ -308,7 +308,7 @@ async def test_who_ignores_shutdown_and_sigterm_is_killed(bench: Open) -> None:
         assert it.events("stopped")[0]["reason"] == "project_unload"
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_one_that_does_not_start_leaves_others_alone(bench: Open) -> None:
     async with bench(**{**QUICK, "start_seconds": 0.5}) as it:
         hanging = it.hostile(*INITIALIZE, "--hang", hook_timeout_sec=3)
@@ -320,8 +320,8 @@ async def test_one_that_does_not_start_leaves_others_alone(bench: Open) -> None:
         assert caught.value.code in {"plugin_unavailable", "plugin_timeout"}
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
-async def test_a_plugin_that_grows_too_large_is_begun_anew(bench: Open) -> None:
+@pytest.mark.requirement("plugins.hostile")
+async def test_a_plugin_that_grows_too_large_is_restarted(bench: Open) -> None:
     async with bench(**{**QUICK, "health_seconds": 0.3, "memory_bytes": 100 * 1024 * 1024}) as it:
         plugin = it.hostile("--grow", "200", "--times", "1")
         await it.hook(plugin)
@@ -329,8 +329,8 @@ async def test_a_plugin_that_grows_too_large_is_begun_anew(bench: Open) -> None:
         assert "memory" in it.events("failed")[0]["reason"]
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
-async def test_one_that_does_not_read_is_not_told_for_ever(bench: Open) -> None:
+@pytest.mark.requirement("plugins.hostile")
+async def test_one_that_does_not_read_gets_no_endless_notices(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile("--hang", "--times", "1", hook_timeout_sec=0.5)
         told = {"transcript": "x" * 12 * 1024 * 1024}
@@ -341,8 +341,8 @@ async def test_one_that_does_not_read_is_not_told_for_ever(bench: Open) -> None:
         assert "does not read" in it.events("failed")[0]["reason"]
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
-async def test_what_cannot_be_told_is_an_error(bench: Open) -> None:
+@pytest.mark.requirement("plugins.hostile")
+async def test_what_cannot_be_sent_is_an_error(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile()
         for said, why in ({"x": {1, 2}}, "no JSON"), ({"x": "y" * 17_000_000}, "bytes"):
@@ -352,7 +352,7 @@ async def test_what_cannot_be_told_is_an_error(bench: Open) -> None:
         assert (await it.hook(plugin)).kind == "result"
 
 
-@pytest.mark.requirement("R6.plugins.storage")
+@pytest.mark.requirement("plugins.storage")
 async def test_a_storage_that_hangs_is_not_waited_for(bench: Open) -> None:
     async with bench(**{**QUICK, "storage_seconds": 0.2}) as it:
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.bridges.plugins.capabilities import covered, parse_capability
-from app.bridges.plugins.manager import PluginManifest, PluginProblem
-from app.bridges.plugins.manifest import RESERVED, parse_manifest
+from app.bridges.plugins.manifest import RESERVED, PluginManifest, parse_manifest
+from app.bridges.plugins.problems import PluginProblem
 from app.harness.dsl.spec_types import PLUGIN_PATTERN, reserved_plugin_name
 from tests.bridges.plugins.conftest import Open
 
@@ -39,7 +39,7 @@ def problems(text: str | bytes) -> tuple[str, ...]:
     return caught.value.problems
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 def test_a_manifest_has_defaults() -> None:
     manifest = parse_manifest(GOOD.encode())
     assert isinstance(manifest, PluginManifest)
@@ -55,8 +55,8 @@ def test_a_manifest_has_defaults() -> None:
     }
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
-def test_all_problems_are_told_at_once_each_with_what_to_write() -> None:
+@pytest.mark.requirement("plugins.manifest")
+def test_all_problems_are_reported_at_once_each_with_what_to_write() -> None:
     found = problems("""\
 name: Memory
 version: 1.0
@@ -83,7 +83,7 @@ roles: []
     assert all("write" in one or "take it out" in one for one in found)
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -118,7 +118,7 @@ def test_what_does_not_agree_is_refused(change: tuple[str, str], said: str) -> N
     assert said in " ".join(problems(GOOD.replace(*change)))
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 @pytest.mark.parametrize("content", [b"", b"- a", b"text", b"\xff\xfe\x00", b"{" * 5_000, b"a: " * 20_000])
 def test_what_is_no_manifest_is_refused_soon(content: bytes) -> None:
     began = time.process_time()
@@ -126,14 +126,14 @@ def test_what_is_no_manifest_is_refused_soon(content: bytes) -> None:
     assert time.process_time() - began < 3
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 def test_reserved_names_are_those_of_the_project_file() -> None:
     assert all(reserved_plugin_name(name) for name in RESERVED)
     assert not reserved_plugin_name("memory")
     assert PluginManifest.model_fields["name"].metadata[0].pattern == PLUGIN_PATTERN
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 def test_capabilities_contain_each_other_as_they_should() -> None:
     granted = [
         parse_capability(one)
@@ -167,7 +167,7 @@ def test_capabilities_contain_each_other_as_they_should() -> None:
             parse_capability(wrong)
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 async def test_packages_are_found_where_they_are_installed_or_named(bench: Open, tmp_path: Path) -> None:
     places = {
         "data/plugins/one": "one",
@@ -207,7 +207,7 @@ async def test_packages_are_found_where_they_are_installed_or_named(bench: Open,
         assert "`four:`" in mismatch.message
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 async def test_no_link_leads_out_of_the_project(bench: Open, tmp_path: Path) -> None:
     async with bench() as it:
         outside = tmp_path / "outside"
@@ -231,7 +231,7 @@ async def test_no_link_leads_out_of_the_project(bench: Open, tmp_path: Path) -> 
             assert outcome.kind == "unavailable"
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 async def test_config_is_checked_against_the_manifest(bench: Open) -> None:
     schemas = """
 config_schema:
@@ -259,7 +259,7 @@ system_config_schema:
             await it.plugins.manifest(declared)
 
 
-@pytest.mark.requirement("R6.plugins.manifest")
+@pytest.mark.requirement("plugins.manifest")
 async def test_a_changed_manifest_holds_at_the_next_use(bench: Open) -> None:
     async with bench() as it:
         declared = it.package(GOOD, name="memory")

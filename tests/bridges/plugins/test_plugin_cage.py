@@ -18,7 +18,7 @@ from app.bridges.plugins.plugin_cage import plugin_cage
 from app.bridges.plugins.problems import PluginRefused
 from app.cages.cage import Cage, Mount
 
-pytestmark = pytest.mark.requirement("R8.where.plugins")
+pytestmark = pytest.mark.requirement("cages.where.plugins")
 PATH = f"{Path(sys.executable).parent}:/usr/bin"
 
 
@@ -46,7 +46,7 @@ def cage_of(
     return plugin_cage(manifest, folder, root, {"PATH": path, "HOME": str(base / "home")}, closed=closed)
 
 
-@pytest.mark.requirement("R16.A9")
+@pytest.mark.requirement("security.own_programs")
 def test_a_program_in_a_project_is_not_what_a_plugin_runs_on(tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere" / "bin"
     (folder.parent / ".kaged").mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_a_program_in_a_project_is_not_what_a_plugin_runs_on(tmp_path: Path) -> 
     assert not [place for place in modes(cage) if place.is_relative_to(tmp_path / "steered")]
 
 
-@pytest.mark.requirement("R16.A9")
+@pytest.mark.requirement("security.own_programs")
 def test_the_path_of_a_plugin_has_no_folder_of_a_project(tmp_path: Path) -> None:
     (tmp_path / "shop" / ".kaged").mkdir(parents=True)
     (tmp_path / "shop" / ".kaged" / "project.yaml").write_text("version: 1\n")

@@ -86,7 +86,7 @@ def ask(call, what, **more):
 """
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.requirement("plugins.sdk")
 async def test_hooks_tools_and_storage_work_together(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
@@ -112,8 +112,8 @@ async def test_hooks_tools_and_storage_work_together(bench: Open) -> None:
     assert not it.events("failed")
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
-async def test_the_plugin_is_told_who_calls_and_what_for(bench: Open) -> None:
+@pytest.mark.requirement("plugins.sdk")
+async def test_the_plugin_learns_who_calls_and_what_for(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
         context = it.context(agent_path="primary.subagents.coder", dry_run=True, session_id=None)
@@ -138,7 +138,7 @@ async def test_the_plugin_is_told_who_calls_and_what_for(bench: Open) -> None:
         assert hello["cwd"] == str(it.root / "plugins" / "notes")
 
 
-@pytest.mark.requirement("R6.plugins.process")
+@pytest.mark.requirement("plugins.process")
 async def test_the_environment_is_scrubbed(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
@@ -148,7 +148,7 @@ async def test_the_environment_is_scrubbed(bench: Open) -> None:
         assert seen["NOTES_MODE"] == "quiet"
 
 
-@pytest.mark.requirement("R6.plugins.tools")
+@pytest.mark.requirement("plugins.tools")
 async def test_tools_that_fail_say_so_and_the_plugin_goes_on(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
@@ -170,7 +170,7 @@ async def test_tools_that_fail_say_so_and_the_plugin_goes_on(bench: Open) -> Non
         assert await it.state() == "ready"
 
 
-@pytest.mark.requirement("R6.plugins.tools")
+@pytest.mark.requirement("plugins.tools")
 async def test_a_tool_that_takes_too_long_is_given_up_and_its_late_answer_dropped(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
@@ -183,7 +183,7 @@ async def test_a_tool_that_takes_too_long_is_given_up_and_its_late_answer_droppe
         assert await it.tool(notes, "ask", what="next") == "next"
 
 
-@pytest.mark.requirement("R6.plugins.storage")
+@pytest.mark.requirement("plugins.storage")
 async def test_the_storage_is_bounded_and_needs_its_capability(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
@@ -230,14 +230,14 @@ async def test_the_storage_is_bounded_and_needs_its_capability(bench: Open) -> N
         assert "kaged:storage:write" in await refusal("set", "k", 1)
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.requirement("plugins.sdk")
 async def test_a_plugin_starts_without_anything_of_the_daemon(bench: Open) -> None:
     async with bench() as it:
         notes = it.package(MANIFEST, script=PLUGIN)
         assert await it.tool(notes, "ask", what="modules") == ["app", "app.plugins", "app.plugins.sdk"]
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.requirement("plugins.sdk")
 async def test_the_sdk_imports_little(children: ChildProcesses) -> None:
     unwanted = ("asyncio", "pydantic", "inspect", "logging", "subprocess")
     script = f"import app.plugins.sdk, sys; print([name for name in {unwanted} if name in sys.modules])"
@@ -247,7 +247,7 @@ async def test_the_sdk_imports_little(children: ChildProcesses) -> None:
     assert ran.stdout == b"[]\n", ran.stderr
 
 
-@pytest.mark.requirement("R6.plugins.process")
+@pytest.mark.requirement("plugins.process")
 async def test_agents_have_processes_of_their_own_or_share_one(bench: Open) -> None:
     async with bench() as it:
         it.package(MANIFEST, script=PLUGIN)
@@ -263,7 +263,7 @@ async def test_agents_have_processes_of_their_own_or_share_one(bench: Open) -> N
             assert [one.agent_path for one in running] == ([None] if count == 1 else ["primary", other])
 
 
-@pytest.mark.requirement("R6.plugins.process")
+@pytest.mark.requirement("plugins.process")
 async def test_a_declaration_that_changes_is_served_by_a_new_process(bench: Open) -> None:
     async with bench() as it:
         it.package(MANIFEST, script=PLUGIN)
@@ -281,7 +281,7 @@ async def test_a_declaration_that_changes_is_served_by_a_new_process(bench: Open
     assert [data["reason"] for data in it.events("stopped")] == ["redeclared", "no_longer_declared"]
 
 
-@pytest.mark.requirement("R6.plugins.process")
+@pytest.mark.requirement("plugins.process")
 async def test_sessions_with_an_older_config_do_not_end_each_others_processes(bench: Open) -> None:
     async with bench() as it:
         it.package(MANIFEST, script=PLUGIN)
@@ -299,7 +299,7 @@ async def test_sessions_with_an_older_config_do_not_end_each_others_processes(be
         assert len(await it.plugins.status()) == 1, "the manifest of both is not there any more"
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.requirement("plugins.sdk")
 @pytest.mark.parametrize("command", ["[python, plugin.py]", "[python, -m, app.plugins.sdk, plugin.py]"])
 async def test_a_plugin_may_call_run_itself(bench: Open, command: str) -> None:
     async with bench() as it:
@@ -312,7 +312,7 @@ async def test_a_plugin_may_call_run_itself(bench: Open, command: str) -> None:
         assert time.monotonic() - began < 20, "it ends by itself"
 
 
-@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.requirement("plugins.sdk")
 async def test_functions_of_several_threads_run_side_by_side(bench: Open) -> None:
     async with bench() as it:
         script = PLUGIN.replace('"kaged:storage:write"])', '"kaged:storage:write"], threads=2)', 1)

@@ -8,7 +8,7 @@ from app.errors import ToolError
 from tests.bridges.conftest import until
 from tests.bridges.plugins.conftest import Open
 
-pytestmark = pytest.mark.requirement("R6.plugins.sdk")
+pytestmark = pytest.mark.requirement("plugins.sdk")
 
 MANIFEST = """
 name: notes
@@ -119,7 +119,7 @@ async def test_what_fails_at_the_start_is_in_the_log(bench: Open) -> None:
         await until(lambda: any("nothing to begin with" in line for line in it.lines()))
 
 
-async def test_a_function_that_never_returns_has_the_plugin_begun_anew(bench: Open) -> None:
+async def test_a_function_that_never_returns_has_the_plugin_restarted(bench: Open) -> None:
     async with bench(health_seconds=0.3) as it:
         notes = it.package(MANIFEST, script=PLUGIN)
         assert await it.tool(notes, "ask") == [None, "observer"]

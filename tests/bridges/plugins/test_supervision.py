@@ -34,7 +34,7 @@ plugin.hook("on_session_start")(lambda call: {"inject": "good"})
 """
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 def test_the_waits_double_and_five_failures_in_ten_minutes_are_the_end() -> None:
     now = 0.0
     window = FailureWindow(now=lambda: now)
@@ -59,7 +59,7 @@ def test_the_waits_double_and_five_failures_in_ten_minutes_are_the_end() -> None
     assert (window.wait_seconds, window.exhausted, window.total) == (0.0, False, 14)
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 def test_the_moves_of_a_plugin() -> None:
     legal = {(one, other) for one, others in PLUGIN_MOVES.items() for other in others}
     for one in PluginState:
@@ -71,7 +71,7 @@ def test_the_moves_of_a_plugin() -> None:
                     move(one, other)
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_one_that_always_dies_is_disabled_with_a_reason_until_it_is_enabled(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile(*INITIALIZE, "--die")
@@ -100,7 +100,7 @@ async def test_one_that_always_dies_is_disabled_with_a_reason_until_it_is_enable
         assert it.events("enabled") == [{"plugin": "hostile", "agent_path": "primary"}]
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_one_that_dies_now_and_then_runs_on(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile("--at", "kaged.hook.pre_compact", "--die")
@@ -112,7 +112,7 @@ async def test_one_that_dies_now_and_then_runs_on(bench: Open) -> None:
         assert it.clock.slept == [1.0] * 7
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_between_a_failure_and_the_next_start_nobody_waits(bench: Open) -> None:
     async with bench(**QUICK) as it:
         it.clock.held.clear()
@@ -131,7 +131,7 @@ async def test_between_a_failure_and_the_next_start_nobody_waits(bench: Open) ->
         assert (await it.hook(plugin)).kind == "result"
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_three_missed_pings_restart_it(bench: Open) -> None:
     async with bench(**WATCHED) as it:
         plugin = it.hostile("--hang", "--times", "1", "--deaf", hook_timeout_sec=0.2)
@@ -143,7 +143,7 @@ async def test_three_missed_pings_restart_it(bench: Open) -> None:
         assert (await it.hook(plugin)).kind == "result"
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_one_that_dies_while_nobody_asks_is_started_again(bench: Open) -> None:
     async with bench(**QUICK) as it:
         await it.hook(it.hostile("--die-after", "0.5", "--times", "1"))
@@ -151,7 +151,7 @@ async def test_one_that_dies_while_nobody_asks_is_started_again(bench: Open) -> 
         assert it.events("failed")[0]["exit_code"] == 5
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_a_program_that_is_not_there_is_a_reason(bench: Open) -> None:
     async with bench(**QUICK) as it:
         outcome = await it.hook(it.hostile(command=["no-such-program-at-all"]))
@@ -159,7 +159,7 @@ async def test_a_program_that_is_not_there_is_a_reason(bench: Open) -> None:
         assert "no-such-program-at-all" in outcome.error
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_plugins_do_not_notice_each_other(bench: Open) -> None:
     async with bench(**QUICK) as it:
         good = it.package(GOOD_MANIFEST, name="good", script=GOOD)
@@ -172,7 +172,7 @@ async def test_plugins_do_not_notice_each_other(bench: Open) -> None:
         assert (await waiting).kind == "timeout"
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_who_calls_may_go_away_and_the_start_goes_on(bench: Open) -> None:
     async with bench(**QUICK) as it:
         plugin = it.hostile(*INITIALIZE, "--late", "0.5")
@@ -186,7 +186,20 @@ async def test_who_calls_may_go_away_and_the_start_goes_on(bench: Open) -> None:
         assert len(it.starts()) == 1
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
+async def test_a_call_that_began_before_its_project_was_unloaded_starts_nothing(bench: Open) -> None:
+    async with bench(**QUICK) as it:
+        plugin = it.package(GOOD_MANIFEST, name="good", script=GOOD)
+        call = asyncio.create_task(it.hook(plugin))
+        await asyncio.sleep(0)  # now the call reads the manifest, in a thread
+        await it.plugins.end_project("prj_1")
+        outcome = await call
+        assert (outcome.kind, outcome.error) == ("unavailable", "its project was unloaded")
+        assert await it.plugins.status() == []
+        assert (await it.hook(plugin)).kind == "result"
+
+
+@pytest.mark.requirement("plugins.supervision")
 @pytest.mark.parametrize("seed", range(12))
 async def test_closing_at_any_moment_ends_everything(bench: Open, seed: int) -> None:
     chance = random.Random(seed)
@@ -215,7 +228,7 @@ async def test_closing_at_any_moment_ends_everything(bench: Open, seed: int) -> 
         assert await it.plugins.status() == []
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_after_the_end_nothing_is_started(bench: Open) -> None:
     async with bench(**QUICK) as it:
         await it.plugins.aclose()
@@ -224,7 +237,7 @@ async def test_after_the_end_nothing_is_started(bench: Open) -> None:
         assert it.starts() == []
 
 
-@pytest.mark.requirement("R6.plugins.supervision")
+@pytest.mark.requirement("plugins.supervision")
 async def test_many_restarts_leak_neither_processes_nor_descriptors(bench: Open) -> None:
     async with bench(**{**QUICK, "failures": 1_000}) as it:
         plugin = it.hostile("--die", "--half", "--children", "1", "--flood-log", "5")

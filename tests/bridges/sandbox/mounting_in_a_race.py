@@ -15,13 +15,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from app.bridges.sandbox.entrance_process import Place, Swapped, called, libc, opened, prepare, put
+from app.bridges.sandbox.entrance_process import MountPoint, Swapped, called, libc, opened, prepare, put
 
 _BIND, _DETACH = 4096, 2
 _HERE, _EXCHANGE = -100, 2
 
 
-def by_descriptor(place: Place) -> int:
+def by_descriptor(place: MountPoint) -> int:
     """Mount as the entrance does; return a descriptor of what was mounted."""
     prepare(place, 0)
     try:
@@ -32,7 +32,7 @@ def by_descriptor(place: Place) -> int:
     return place.tree
 
 
-def by_path(place: Place) -> int:
+def by_path(place: MountPoint) -> int:
     """Mount as it is not done: after looking, by name, and swapped in between."""
     descriptor = opened(place.path)
     name = os.fsencode(place.path)
@@ -46,7 +46,7 @@ def by_path(place: Place) -> int:
 
 def round_of(mount: str, door: Path, outside: Path, at: list[int]) -> str:
     """Mount once, look where, and take it away again."""
-    place = Place({"path": str(door), "how": "ro", "at": at})
+    place = MountPoint({"path": str(door), "how": "ro", "at": at})
     try:
         mounted = by_descriptor(place) if mount == "descriptor" else by_path(place)
     except (Swapped, OSError):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.bridges.processes.process import ChildProcesses
 from app.cages.cage import Mount
-from tests.bridges.sandbox.caging import cage_of, caged
+from tests.driver.caging import cage_of, caged
 
 FOLDERS = ("shown", "library/shown", ".git/shown")
 

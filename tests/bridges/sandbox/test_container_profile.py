@@ -16,7 +16,7 @@ from app.bridges.sandbox.container_profile import container_profile, profile_tex
 from app.bridges.sandbox.system_calls import ARCHITECTURES
 from tests.bridges.sandbox.test_seccomp import EPERM, harmless, oracle
 
-pytestmark = pytest.mark.requirement("R8.kernel.container")
+pytestmark = pytest.mark.requirement("cages.kernel.container")
 
 ROOT = Path(__file__).parents[3]
 ORACLE = Path(__file__).with_name("system_call_oracle.py")
@@ -113,7 +113,7 @@ def test_a_container_with_the_profile_holds_cages(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("cages")
-def test_a_container_without_it_has_landlock_only_and_is_told_what_to_do(tmp_path: Path) -> None:
+def test_a_container_without_it_has_landlock_only_and_learns_what_to_do(tmp_path: Path) -> None:
     full, weaker = found_under(like_the_usual_one(), tmp_path)
     assert full[0] == "none"
     assert "cannot be made" in full[1]

@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 
 from app.bridges.network.dialling import Dialler
+from app.bridges.processes.child import Finished
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import ChildProcesses, Finished
-from app.bridges.sandbox.manager import Cages, Outside
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.sandbox.egress import Outside
+from app.bridges.sandbox.manager import Cages
 from tests.bridges.conftest import descriptors, until
 from tests.bridges.network.conftest import Host, Names, vet
-from tests.bridges.sandbox.caging import FULL, INSIDE, cage_of
-from tests.machine import need_tier
+from tests.driver.caging import FULL, INSIDE, cage_of
+from tests.driver.machine import need_tier
 
-pytestmark = pytest.mark.requirement("R8.net.proxy")
+pytestmark = pytest.mark.requirement("cages.net.proxy")
 
 TABLE = {"api.test": ["127.0.0.1"], "other.test": ["127.0.0.1"], "inner.wide.test": ["127.0.0.2"]}
 ABOUT = {"project_id": "prj_1", "session_id": "ses_1", "agent_path": "primary"}

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import holder_protocol
 from app.bridges.sandbox.holder import Command, Holder, HolderGone
 from app.bridges.sandbox.holder_protocol import ProtocolViolation, answer
 from app.bridges.sandbox.manager import Cages
 from app.cages.cage import Cage, Mount
 from tests.bridges.conftest import children_of, descriptors, until
-from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, caged
-from tests.machine import need_tier
+from tests.driver.caging import FULL, INSIDE, Caged, caged
+from tests.driver.machine import need_tier
 
 COMMANDS = 1000
 
@@ -49,7 +50,7 @@ def _holders() -> list[int]:
     return [one for bubble in bubbles for one in children_of(bubble)]
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
     async def one(number: int) -> bytes:
         done = await cage.sh(f"echo {number}; sleep 0.2; exit {number}", seconds=60)
@@ -64,7 +65,7 @@ async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
             pass
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_thousand_commands_leave_nothing_behind(cage: Caged) -> None:
     await cage.says("true")
     await cage.cages.settle("test")
@@ -81,7 +82,7 @@ async def test_a_thousand_commands_leave_nothing_behind(cage: Caged) -> None:
     assert len(asyncio.all_tasks()) <= 6
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_hundred_cages_leave_nothing_behind(children: ChildProcesses, tmp_path: Path) -> None:
     await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=20, max_output=10)
     before, tasks = descriptors(), len(asyncio.all_tasks())
@@ -101,7 +102,7 @@ async def _used(children: ChildProcesses, root: Path) -> None:
         assert (await cage.sh("exit 3", seconds=60)).exit_code == 3
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_holder_that_dies_takes_its_commands_along_and_the_next_has_another(cage: Caged) -> None:
     child = await cage.start("sleep 1000")
     (holder,) = _holders()
@@ -113,7 +114,7 @@ async def test_a_holder_that_dies_takes_its_commands_along_and_the_next_has_anot
     assert _holders() not in ([], [holder])
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_command_cannot_touch_its_holder(cage: Caged) -> None:
     said = await cage.says(
         "kill -9 1; kill -STOP 1; kill -INT 1; kill -TERM 1; kill -HUP 1; kill -CHLD 1;"
@@ -127,7 +128,7 @@ async def test_a_command_cannot_touch_its_holder(cage: Caged) -> None:
     assert _holders() == [holder]
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> None:
     await cage.says("true")
     (holder,) = _holders()
@@ -146,7 +147,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> 
     assert (await cage.sh("exit 6")).exit_code == 6
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_sockets_of_the_cages_own_loopback_are_given_out(cage: Caged) -> None:
     port = await cage.starter.free_port()
     script = (
@@ -241,7 +242,7 @@ def _command() -> Command:
     return Command(fields)
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 @pytest.mark.parametrize(
     "script",
     [
@@ -280,7 +281,7 @@ async def test_a_holder_that_was_taken_over_is_ended_with_all_of_its_cage(
     await until(lambda: descriptors() == before)
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_holder_that_floods_does_not_stop_the_daemon(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -294,7 +295,7 @@ async def test_a_holder_that_floods_does_not_stop_the_daemon(
         await holder.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_what_a_holder_gives_does_not_hold_the_daemon_up_when_it_is_closed(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -319,8 +320,8 @@ async def test_what_a_holder_gives_does_not_hold_the_daemon_up_when_it_is_closed
     await holder.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
-async def test_an_exit_that_is_never_told_is_noticed(
+@pytest.mark.requirement("cages.kernel.holder")
+async def test_an_exit_that_is_never_reported_is_noticed(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.bridges.sandbox.caged_leader.LOST_SECONDS", 0.1)
@@ -338,7 +339,7 @@ async def test_an_exit_that_is_never_told_is_noticed(
     await holder.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_silent_holder_is_ended(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,7 +360,7 @@ async def test_what_is_asked_of_an_ended_cage_is_refused(cage: Caged) -> None:
     assert not isinstance(told.value, SpawnFailed)
 
 
-@pytest.mark.requirement("R8.kernel.holder", "R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.holder", "cages.kernel.limits")
 async def test_a_cage_that_leaves_thousands_behind_costs_the_daemon_little(cage: Caged) -> None:
     await cage.says("true")
     before = descriptors().keys()
@@ -378,7 +379,7 @@ async def test_a_cage_that_leaves_thousands_behind_costs_the_daemon_little(cage:
         await child.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_cage_that_is_to_be_another_is_so_once_and_what_only_reads_may_finish(
     children: ChildProcesses, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.bridges.conftest import alive, until
-from tests.bridges.sandbox.caging import INSIDE
+from tests.driver.caging import INSIDE
 
 REPOSITORY = Path(__file__).parents[3]
 DAEMON = """
@@ -68,7 +68,7 @@ def _daemon(root: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_daemon_that_is_killed_leaves_no_cage_behind(tmp_path: Path, number: signal.Signals) -> None:
     root = tmp_path / "project"

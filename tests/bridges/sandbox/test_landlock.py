@@ -18,14 +18,15 @@ from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import home
 from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.host_support import LANDLOCK_NEEDED, landlock_version
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier
 from app.cages.cage import Cage, CageLimits, Mount
 from app.errors import ToolError
 from tests.bridges.conftest import alive, descriptors, until
 
 pytestmark = [
-    pytest.mark.requirement("R8.kernel.landlock"),
+    pytest.mark.requirement("cages.kernel.landlock"),
     pytest.mark.skipif(
         landlock_version() < LANDLOCK_NEEDED, reason="this kernel has no landlock that holds enough back"
     ),
@@ -91,7 +92,7 @@ async def held(children: ChildProcesses, root: Path) -> AsyncIterator[Held]:
     await cages.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.landlock")
+@pytest.mark.requirement("cages.kernel.landlock")
 async def test_starts_that_are_cancelled_leave_no_descriptor_open(held: Held) -> None:
     await held.sh("true")
     before = len(descriptors())
@@ -411,7 +412,7 @@ async def test_limits_are_those_of_the_cage(held: Held) -> None:
     assert told.split() == ["0", "50", "2048", "5", str(1 << 20)]
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 @pytest.mark.skipif("pids" not in bounded_together(), reason="no control group bounds processes here")
 async def test_processes_are_bounded_together_and_the_group_goes_with_the_cage(held: Held) -> None:
     before = groups()

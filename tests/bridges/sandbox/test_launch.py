@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
-from app.bridges.pty.manager import CommandSpec, TerminalManager
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.pty.command import CommandSpec
+from app.bridges.pty.manager import TerminalManager
 from tests.bridges.conftest import children_of, descriptors, until
-from tests.bridges.sandbox.caging import INSIDE, Caged, caged
+from tests.driver.caging import INSIDE, Caged, caged
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ async def cage(children: ChildProcesses, tmp_path: Path) -> AsyncIterator[Caged]
         yield made
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_a_command_reads_and_writes_its_project_and_sees_nothing_else(cage: Caged) -> None:
     (cage.root.parent / "secret").write_text("canary")
     (cage.root / "given").write_text("given")
@@ -34,7 +36,7 @@ async def test_a_command_reads_and_writes_its_project_and_sees_nothing_else(cage
     assert await cage.says("ls ..") == "project\n"
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_the_system_is_there_to_read_and_not_to_write(cage: Caged) -> None:
     said = await cage.says(
         "for one in / /usr /usr/bin /etc /dev /proc /proc/sys/kernel /run /var /home; do"
@@ -48,13 +50,13 @@ async def test_the_system_is_there_to_read_and_not_to_write(cage: Caged) -> None
     assert await cage.says("echo kept > /tmp/a; echo too > ~/b; cat /tmp/a ~/b") == "kept\ntoo\n"
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_the_process_ids_and_the_network_are_its_own(cage: Caged) -> None:
     assert (await cage.says("ls /proc | grep -c '^[0-9]'")).strip() in {"4", "5"}
     assert await cage.says("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '") == "lo\n"
 
 
-@pytest.mark.requirement("R8.kernel.environment")
+@pytest.mark.requirement("cages.kernel.environment")
 async def test_the_environment_is_what_was_given_and_what_the_cage_says(cage: Caged) -> None:
     said = await cage.says("env; cat /proc/1/environ", GIVEN="yes", HOME="/root", SSH_AUTH_SOCK="/x")
     names = {line.partition("=")[0] for line in said.splitlines() if "=" in line}
@@ -74,7 +76,7 @@ async def test_the_environment_is_what_was_given_and_what_the_cage_says(cage: Ca
     assert "/proc/1/environ: Permission denied" in said
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_a_command_inherits_no_descriptor_no_ignored_signal_and_no_capability(cage: Caged) -> None:
     said = await cage.says(
         "ls /proc/self/fd; grep -E 'Sig(Ign|Blk)|Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp:' /proc/self/status"
@@ -88,7 +90,7 @@ async def test_a_command_inherits_no_descriptor_no_ignored_signal_and_no_capabil
     assert (found["NoNewPrivs:"], found["Seccomp:"]) == ("1", "2")
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_exit_codes_input_and_bounds_are_those_of_any_child(cage: Caged) -> None:
     assert (await cage.sh("exit 7")).exit_code == 7
     assert (await cage.sh("kill -TERM $$")).exit_code == 143
@@ -106,7 +108,7 @@ async def test_exit_codes_input_and_bounds_are_those_of_any_child(cage: Caged) -
     assert done.stdout == b"x" * 300_000
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_long_command_lines_come_through_whole(cage: Caged) -> None:
     text = "ä\udcff" + "y" * 100_000
     done = await cage.starter.run(
@@ -125,7 +127,7 @@ async def test_long_command_lines_come_through_whole(cage: Caged) -> None:
         (["sh", "x" * 300_000], "too long"),
     ],
 )
-async def test_what_cannot_be_started_is_told_in_words_and_leaves_nothing_open(
+async def test_what_cannot_be_started_is_reported_in_words_and_leaves_nothing_open(
     cage: Caged, argv: list[str], reason: str
 ) -> None:
     await cage.says("true")
@@ -137,7 +139,7 @@ async def test_what_cannot_be_started_is_told_in_words_and_leaves_nothing_open(
     await until(lambda: descriptors() == before)
 
 
-@pytest.mark.requirement("R8.kernel.descriptors")
+@pytest.mark.requirement("cages.kernel.descriptors")
 async def test_the_working_folder_is_the_one_that_is_meant_or_none(cage: Caged) -> None:
     folder = cage.root / "folder"
     folder.mkdir()
@@ -158,7 +160,7 @@ async def test_the_working_folder_is_the_one_that_is_meant_or_none(cage: Caged) 
         os.close(outside)
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_what_a_command_leaves_behind_ends_with_it(cage: Caged) -> None:
     child = await cage.start("setsid sh -c 'exec env -i sleep 1000' & (sleep 1000 &) ; echo here; exit 3")
     async with child:
@@ -168,7 +170,7 @@ async def test_what_a_command_leaves_behind_ends_with_it(cage: Caged) -> None:
     assert (await cage.says("ps -eo args")).count("sleep 1000") == 0
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_what_lingers_is_stopped_with_its_own_command_and_not_with_another(cage: Caged) -> None:
     first = await cage.start("sleep 1001 & setsid sleep 1002 & echo", lingers=True)
     second = await cage.start("sleep 1003 & echo", lingers=True)
@@ -184,7 +186,7 @@ async def test_what_lingers_is_stopped_with_its_own_command_and_not_with_another
     assert "sleep 1003" not in await cage.says("ps -eo args")
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_a_command_is_asked_before_it_is_killed(cage: Caged) -> None:
     child = await cage.start("trap 'echo asked; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
     assert child.stdout is not None
@@ -199,7 +201,7 @@ async def test_a_command_is_asked_before_it_is_killed(cage: Caged) -> None:
     await stubborn.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_the_end_of_a_cage_is_the_end_of_everything_in_it(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -215,7 +217,7 @@ async def test_the_end_of_a_cage_is_the_end_of_everything_in_it(
     assert children_of(os.getpid()).keys() <= before
 
 
-@pytest.mark.requirement("R8.kernel.terminal")
+@pytest.mark.requirement("cages.kernel.terminal")
 async def test_a_terminal_is_a_controlling_one_and_its_commands_go_on_in_the_background(
     children: ChildProcesses, cage: Caged
 ) -> None:

@@ -12,14 +12,15 @@ import pytest
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.holder import Holder
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
 from app.bridges.sandbox.one_cage import OneCage
+from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Cage, CageLimits, Mount
 from app.cages.file_grants import Mode
 from app.errors import ToolError
 from tests.bridges.conftest import until
-from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of, caged
-from tests.machine import need_tier
+from tests.driver.caging import FULL, INSIDE, Caged, cage_of, caged
+from tests.driver.machine import need_tier
 
 TAKES = "python3 -c \"x = b'x' * {mib} * 2**20; print(len(x))\""
 
@@ -28,7 +29,7 @@ def _groups_left() -> list[Path]:
     return [*Path("/sys/fs/cgroup").glob(f"**/kaged-{os.getpid()}-*")]
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_memory_is_bounded(children: ChildProcesses, tmp_path: Path) -> None:
     async with caged(children, tmp_path, cage_of(tmp_path, limits=CageLimits(memory_mb=100))) as cage:
         assert (await cage.sh(TAKES.format(mib=20))).exit_code == 0
@@ -37,7 +38,7 @@ async def test_memory_is_bounded(children: ChildProcesses, tmp_path: Path) -> No
     assert _groups_left() == []
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_processes_are_bounded_for_all_of_the_cage(children: ChildProcesses, tmp_path: Path) -> None:
     limits = CageLimits(pids=20)
     groups = ControlGroups.make(limits)
@@ -51,7 +52,7 @@ async def test_processes_are_bounded_for_all_of_the_cage(children: ChildProcesse
         assert (await cage.sh("true")).exit_code == 0
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_files_are_bounded_in_size_and_number(children: ChildProcesses, tmp_path: Path) -> None:
     limits = CageLimits(file_size_mb=1, open_files=32)
     async with caged(children, tmp_path, cage_of(tmp_path, limits=limits)) as cage:
@@ -61,7 +62,7 @@ async def test_files_are_bounded_in_size_and_number(children: ChildProcesses, tm
         assert await cage.says("ulimit -n; ulimit -Hn; ulimit -c") == "32\n32\n0\n"
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_processor_time_is_bounded_for_each_process_and_for_the_cage(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -80,7 +81,7 @@ def test_limits_of_processes_leave_out_what_is_bounded_for_all() -> None:
     assert process_limits(limits, grouped=frozenset({"memory", "pids"})) == {"RLIMIT_CORE": 0}
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_limits_beyond_what_the_kernel_counts_are_no_hindrance(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -116,7 +117,7 @@ def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 @pytest.mark.parametrize("tier", [FULL, Tier("off", "the test says so")])
 async def test_after_the_wall_time_everything_is_ended_and_nothing_is_started(
     children: ChildProcesses, tmp_path: Path, tier: Tier
@@ -142,7 +143,7 @@ async def test_after_the_wall_time_everything_is_ended_and_nothing_is_started(
         await cages.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_nothing_is_started_when_the_wall_time_ends_while_the_cage_is_made(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +161,7 @@ async def test_nothing_is_started_when_the_wall_time_ends_while_the_cage_is_made
         assert not cage.cages.is_busy("test")
 
 
-@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.requirement("cages.kernel.holder")
 async def test_nobody_looks_after_a_cage_that_is_ended_while_it_is_made(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +184,7 @@ async def test_nobody_looks_after_a_cage_that_is_ended_while_it_is_made(
         assert starting.exception() is not None or starting.result().exit_code == 137
 
 
-@pytest.mark.requirement("R8.kernel.state")
+@pytest.mark.requirement("cages.kernel.state")
 async def test_home_and_temporary_files_go_with_the_cage_or_are_kept(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -198,7 +199,7 @@ async def test_home_and_temporary_files_go_with_the_cage_or_are_kept(
     assert (tmp_path / "state/agent").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.requirement("R8.kernel.state")
+@pytest.mark.requirement("cages.kernel.state")
 @pytest.mark.parametrize("mode", ["rw", "ro"])
 async def test_links_that_were_left_in_what_is_kept_lead_nowhere(
     children: ChildProcesses, tmp_path: Path, mode: Mode
@@ -225,7 +226,7 @@ async def test_links_that_were_left_in_what_is_kept_lead_nowhere(
     assert (root / "new").exists() is (mode == "rw")
 
 
-@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.requirement("cages.kernel.limits")
 async def test_temporary_files_are_bounded(children: ChildProcesses, tmp_path: Path) -> None:
     async with caged(children, tmp_path) as cage:
         for folder in ("/tmp", "$HOME", "/dev/shm", "/var/tmp"):

@@ -17,15 +17,16 @@ from app.bridges.sandbox.manager import Cages
 from app.cages.cage import Cage, Mount
 from app.errors import ToolError
 from tests.bridges.sandbox import mounting_in_a_race
-from tests.bridges.sandbox.caging import FULL, INSIDE
-from tests.machine import need_tier
-from tests.workspace.swapping import CANARY, Arena, swapping
+from tests.driver.caging import FULL, INSIDE
+from tests.driver.machine import need_tier
+from tests.driver.rounds import rounds
+from tests.driver.swapping import CANARY, Arena, swapping
 
-ENOUGH = 300
+ENOUGH = rounds(100, 300)
 """How often a race must have ended each way before it says something."""
 RACE_SECONDS = 90.0
 """A machine on which that takes longer is out of order; most need two."""
-LAUNCHES = 30
+LAUNCHES = rounds(12, 30)
 MOST_LAUNCHES = 300
 REPOSITORY = Path(__file__).parents[3]
 
@@ -56,7 +57,7 @@ def _race(arena: Arena, mount: str, wanted: dict[str, int]) -> Counter[str]:
     return Counter(json.loads(done.stdout))
 
 
-@pytest.mark.requirement("R16.Z3", "R8.paths.races", "R8.kernel.descriptors")
+@pytest.mark.requirement("fresh_machine.mount_races", "cages.paths.races", "cages.kernel.descriptors")
 def test_what_is_mounted_by_descriptor_never_lies_outside(arena: Arena) -> None:
     with swapping(arena.root / "door", arena.root / "bait", at_least=1):
         ends = _race(arena, "descriptor", {"mounted": ENOUGH, "swapped": ENOUGH})
@@ -65,12 +66,12 @@ def test_what_is_mounted_by_descriptor_never_lies_outside(arena: Arena) -> None:
     assert arena.is_untouched()
 
 
-@pytest.mark.requirement("R8.paths.races")
+@pytest.mark.requirement("cages.paths.races")
 def test_what_is_mounted_by_path_lies_outside_when_the_folder_is_swapped_after_the_look(arena: Arena) -> None:
     assert _race(arena, "path", {"escaped": 1}) == {"escaped": 1}
 
 
-@pytest.mark.requirement("R8.paths.races", "R8.kernel.descriptors")
+@pytest.mark.requirement("cages.paths.races", "cages.kernel.descriptors")
 @pytest.mark.parametrize("inner", [False, True])
 async def test_a_cage_that_is_made_meanwhile_never_shows_the_outside(
     children: ChildProcesses, arena: Arena, inner: bool

@@ -15,14 +15,16 @@ import pytest
 
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import quarantine
-from app.bridges.sandbox.manager import Cages, Outside, Settled
+from app.bridges.sandbox.egress import Outside
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.new_names import Settled
 from app.bridges.sandbox.protected import ProtectedNames
 from app.bridges.sandbox.quarantine import take_away
 from app.cages.cage import Cage, Mount
 from app.errors import ToolError
 from tests.bridges.sandbox import mounting_outside
-from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of
-from tests.machine import need_tier
+from tests.driver.caging import FULL, INSIDE, Caged, cage_of
+from tests.driver.machine import need_tier
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -56,7 +58,7 @@ async def project(children: ChildProcesses, tmp_path: Path) -> AsyncIterator[Pro
     await made.cages.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_of_nested_grants_the_deepest_decides(project: Project) -> None:
     root = project.root
     cage = await project.cage(
@@ -83,7 +85,7 @@ async def test_of_nested_grants_the_deepest_decides(project: Project) -> None:
     assert (root / "key").read_text() == "canary"
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_what_is_not_granted_is_absent(project: Project) -> None:
     starter = await project.cages.children(
         "test", Cage(mounts=(Mount(project.root / "docs", "ro"),)), project.root
@@ -99,7 +101,7 @@ async def test_what_is_not_granted_is_absent(project: Project) -> None:
     assert done.stdout == b"docs\n"
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_protected_names_are_frozen_with_the_folders_on_the_way_there(project: Project) -> None:
     cage = await project.cage()
     for script in (
@@ -121,7 +123,7 @@ async def test_protected_names_are_frozen_with_the_folders_on_the_way_there(proj
     assert (project.root / "a/b/.git").is_dir()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_a_protected_link_leads_to_is_frozen_and_the_link_is_not_replaced(
     project: Project,
 ) -> None:
@@ -145,7 +147,7 @@ async def test_what_a_protected_link_leads_to_is_frozen_and_the_link_is_not_repl
     assert (project.root / "shared/variables").read_text() == "mine"
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_hundreds_of_protected_names_are_frozen(project: Project) -> None:
     for number in range(300):
         (project.root / f"docs/{number}/.git").mkdir(parents=True)
@@ -156,14 +158,14 @@ async def test_hundreds_of_protected_names_are_frozen(project: Project) -> None:
     assert said == ""
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_protected_names_are_read_only_though_they_are_granted(project: Project) -> None:
     cage = await project.cage(Mount(project.root / "a/b/.git", "rw"))
     assert (await cage.sh("touch a/b/.git/new")).exit_code != 0
 
 
-@pytest.mark.requirement("R8.policy.protected")
-async def test_what_is_made_under_a_protected_name_is_taken_away_and_told(project: Project) -> None:
+@pytest.mark.requirement("cages.policy.protected")
+async def test_what_is_made_under_a_protected_name_is_taken_away_and_reported(project: Project) -> None:
     cage = await project.cage()
     script = (
         "mkdir -p x/y/.git docs/.VSCode && echo run > x/y/.git/hook && echo run > .envrc"
@@ -186,7 +188,7 @@ async def test_what_is_made_under_a_protected_name_is_taken_away_and_told(projec
     assert await project.cages.settle("test") == Settled()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 @pytest.mark.parametrize("mode", ["ro", "rw", "deny"])
 async def test_a_protected_name_that_a_cage_names_is_taken_away_like_any_other(
     project: Project, mode: Any
@@ -208,8 +210,8 @@ async def test_a_protected_name_that_a_cage_names_is_taken_away_like_any_other(
     assert not (project.root / "docs/.git").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
-async def test_a_folder_that_somebody_else_makes_anew_is_looked_through_as_well(project: Project) -> None:
+@pytest.mark.requirement("cages.policy.protected")
+async def test_a_folder_that_somebody_else_makes_again_is_looked_through_as_well(project: Project) -> None:
     build = project.root / "build"
     build.mkdir()
     cage = await project.cage(Mount(build, "rw"))
@@ -224,7 +226,7 @@ async def test_a_folder_that_somebody_else_makes_anew_is_looked_through_as_well(
         assert not (build / ".git").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_was_made_in_the_background_is_taken_away_at_the_end(project: Project) -> None:
     cage = await project.cage()
     child = await cage.start("sleep 0.2; mkdir -p z/.git; touch z/made; sleep 1000", lingers=True)
@@ -236,7 +238,7 @@ async def test_what_was_made_in_the_background_is_taken_away_at_the_end(project:
     await child.aclose()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_somebody_else_makes_while_nothing_runs_stays_and_is_frozen(project: Project) -> None:
     cage = await project.cage()
     await cage.says("true")
@@ -247,8 +249,8 @@ async def test_what_somebody_else_makes_while_nothing_runs_stays_and_is_frozen(p
     assert (project.root / "docs/.git").exists()
 
 
-@pytest.mark.requirement("R8.kernel.holder")
-async def test_a_cage_is_made_anew_when_what_it_names_is_another_by_now(project: Project) -> None:
+@pytest.mark.requirement("cages.kernel.holder")
+async def test_a_cage_is_made_again_when_what_it_names_is_another_by_now(project: Project) -> None:
     root = project.root
     cage = await project.cage(Mount(root / "late", "deny"), Mount(root / "docs", "ro"))
     assert await cage.says("echo one > /tmp/kept; cat late 2>&1") == "cat: late: No such file or directory\n"
@@ -262,7 +264,7 @@ async def test_a_cage_is_made_anew_when_what_it_names_is_another_by_now(project:
     await background.aclose()
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_links_in_a_project_lead_nowhere_else(project: Project, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("canary")
@@ -272,7 +274,7 @@ async def test_links_in_a_project_lead_nowhere_else(project: Project, tmp_path: 
     assert "canary" not in await cage.says("cat link/secret up/secret")
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 async def test_a_project_that_is_called_by_a_link_is_where_it_is_called(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
@@ -369,8 +371,8 @@ def test_more_names_than_are_noted_are_found_one_part_after_the_other(
     names.close()
 
 
-@pytest.mark.requirement("R8.policy.protected")
-async def test_what_is_removed_and_made_anew_by_somebody_else_is_frozen_again(project: Project) -> None:
+@pytest.mark.requirement("cages.policy.protected")
+async def test_what_is_removed_and_made_again_by_somebody_else_is_frozen_again(project: Project) -> None:
     cage = await project.cage()
     for _ in range(5):
         assert (await cage.sh("echo x >> a/.envrc")).exit_code != 0
@@ -381,7 +383,7 @@ async def test_what_is_removed_and_made_anew_by_somebody_else_is_frozen_again(pr
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 def test_what_is_mounted_outside_does_not_come_into_a_cage_that_is_there(tmp_path: Path) -> None:
     for folder in mounting_outside.FOLDERS:
         (tmp_path / folder).mkdir(parents=True)

@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Outside, Settled, Tier
+from app.bridges.sandbox.egress import Outside
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.new_names import Settled
+from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Mount
 from app.workspace.folder_rules import ProjectRules
-from tests.bridges.sandbox.caging import FULL, Caged, cage_of
-from tests.tools.caged_machine import LANDLOCK, until
+from tests.driver.caged_machine import LANDLOCK, until
+from tests.driver.caging import FULL, Caged, cage_of
+from tests.driver.machine import need_tier
 
 KEY = "test"
 
@@ -23,12 +28,12 @@ KEY = "test"
 class Ground:
     """A project, cages, and what the audit is told of them."""
 
-    def __init__(self, children: ChildProcesses, folder: Path) -> None:
+    def __init__(self, children: ChildProcesses, folder: Path, made: AsyncExitStack) -> None:
         self.root = folder / "project"
         self.root.mkdir()
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.cages: Cages
-        self._children = children
+        self._children, self._made = children, made
         self._quarantine = folder / "quarantine"
 
     def put(self, path: str, text: str = "mine\n") -> Path:
@@ -38,6 +43,8 @@ class Ground:
         return file
 
     async def caged(self, *more: Mount, tier: Tier = FULL, **fields: Any) -> Caged:
+        need_tier(tier)
+
         def record(name: str, _: str, data: dict[str, Any]) -> None:
             self.told.append((name, data))
 
@@ -48,6 +55,7 @@ class Ground:
             quarantine=self._quarantine,
             rules_of=ProjectRules,
         )
+        self._made.push_async_callback(self.cages.aclose)
         cage = cage_of(self.root, *more, **fields)
         made = Caged(self.cages, await self.cages.children(KEY, cage, self.root), self.root)
         await made.sh("true")
@@ -61,9 +69,8 @@ class Ground:
 
 @pytest.fixture
 async def ground(children: ChildProcesses, tmp_path: Path) -> AsyncIterator[Ground]:
-    ground = Ground(children, tmp_path)
-    yield ground
-    await ground.cages.aclose()
+    async with AsyncExitStack() as made:
+        yield Ground(children, tmp_path, made)
 
 
 SOFT = (
@@ -78,7 +85,7 @@ SOFT = (
 )
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 async def test_what_is_there_under_a_soft_name_is_read_only(ground: Ground) -> None:
     for path in (*SOFT, "sub/AGENTS.md"):
         ground.put(path)
@@ -90,8 +97,8 @@ async def test_what_is_there_under_a_soft_name_is_read_only(ground: Ground) -> N
     assert (await cage.sh("touch other .github/other .cargo/other; mv .github x")).exit_code != 0
 
 
-@pytest.mark.requirement("R16.A3")
-async def test_a_new_soft_name_stays_and_is_told_once(ground: Ground) -> None:
+@pytest.mark.requirement("security.declared_files")
+async def test_a_new_soft_name_stays_and_is_reported_once(ground: Ground) -> None:
     cage = await ground.caged()
     done = await cage.sh(
         "mkdir -p .github/workflows; for f in AGENTS.md .github/workflows/a; do echo x > $f; done"
@@ -106,7 +113,7 @@ async def test_a_new_soft_name_stays_and_is_told_once(ground: Ground) -> None:
     assert [data["path"] for name, data in ground.told if name == "cage.name_made"] == list(settled.made)
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 async def test_a_soft_name_is_free_where_the_cage_names_that_path(ground: Ground) -> None:
     ground.put("AGENTS.md")
     free = [Mount(ground.root / name, "rw") for name in ("AGENTS.md", ".npmrc", ".github/workflows")]
@@ -117,7 +124,7 @@ async def test_a_soft_name_is_free_where_the_cage_names_that_path(ground: Ground
     assert (await ground.settled()).made == ()
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 async def test_soft_names_count_in_the_projects_own_tree_only(ground: Ground) -> None:
     ground.put(".gitignore", "/build-output/\n")
     ground.put("environment/pyvenv.cfg", "home = /usr\n")
@@ -131,8 +138,8 @@ async def test_soft_names_count_in_the_projects_own_tree_only(ground: Ground) ->
     assert (await ground.settled()).made == ()
 
 
-@pytest.mark.requirement("R16.A3", "R16.A12")
-async def test_each_class_has_a_budget_of_its_own_and_what_is_beyond_is_told(
+@pytest.mark.requirement("security.declared_files", "security.protected_names")
+async def test_each_class_has_a_budget_of_its_own_and_what_is_beyond_is_reported(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.bridges.sandbox.protected.MAX_NAMES", 20)
@@ -147,7 +154,7 @@ async def test_each_class_has_a_budget_of_its_own_and_what_is_beyond_is_told(
     assert told["more"] == 31 - 20 + 30 - 10
 
 
-@pytest.mark.requirement("R16.A12")
+@pytest.mark.requirement("security.protected_names")
 async def test_new_names_are_taken_away_however_many_there_are_already(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +168,7 @@ async def test_new_names_are_taken_away_however_many_there_are_already(
     assert len(list(ground.root.glob("*/.vscode/a"))) == 8
 
 
-@pytest.mark.requirement("R16.A12")
+@pytest.mark.requirement("security.protected_names")
 @pytest.mark.parametrize("tier", [FULL, LANDLOCK], ids=lambda tier: tier.name)
 async def test_names_that_a_background_command_makes_are_taken_away_while_it_runs(
     ground: Ground, tier: Tier
@@ -178,14 +185,19 @@ async def test_names_that_a_background_command_makes_are_taken_away_while_it_run
     assert taken.path == str(ground.root / ".envrc")
 
 
-@pytest.mark.requirement("R16.A3")
-async def test_what_is_guarded_by_its_path_is_neither_written_nor_made_anew(ground: Ground) -> None:
+@pytest.mark.requirement("security.declared_files")
+async def test_what_is_guarded_by_its_path_is_neither_written_nor_made_again(ground: Ground) -> None:
     ground.put("prompts/root.md")
     ground.put("docs/real.md")
+    ground.put("texts/own.md")
+    ground.put("theirs/own.md", "theirs\n")
     (ground.root / "linked.md").symlink_to("docs/real.md")
-    names = ("prompts/root.md", "linked.md", "docs/real.md", "tools/serve.sh")
-    frozen = [Mount(ground.root / name, "ro") for name in names]
-    cage = await ground.caged(*frozen, guarded=tuple(ground.root / name for name in names))
+    (ground.root / "folder").symlink_to("texts")
+    files = ("prompts/root.md", "linked.md", "docs/real.md", "tools/serve.sh", "texts/own.md")
+    frozen = [Mount(ground.root / name, "ro") for name in files]
+    guarded = tuple(ground.root / name for name in (*files, "folder"))
+    cage = await ground.caged(*frozen, guarded=guarded)
+    assert (await cage.sh("echo x > texts/new.md && echo x > folder/newer.md")).exit_code == 0
     attempts = (
         "echo theirs > prompts/root.md",
         "mv prompts old; mkdir prompts; echo theirs > prompts/root.md",
@@ -195,12 +207,15 @@ async def test_what_is_guarded_by_its_path_is_neither_written_nor_made_anew(grou
         "rm -f linked.md; echo theirs > linked.md",
         "mkdir -p tools; echo theirs > tools/serve.sh",
         "mkdir -p y; echo theirs > y/serve.sh; mv y tools",
+        "ln -sfn theirs folder",
+        "rm -f folder; mkdir folder; echo theirs > folder/own.md",
+        "rm -rf folder; cp -r theirs z; mv z folder",
     )
     for script in attempts:
         await cage.sh(script)
         await ground.settled()
         await asyncio.sleep(0.05)
-        for name in names:
+        for name in (*files, "folder/own.md"):
             file = ground.root / name
             assert not file.exists() or file.read_text() == "mine\n", (script, name)
     assert (await cage.sh("echo x > prompts/new.md && echo x > tools/other.sh")).exit_code == 0

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.processes.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages
 from app.errors import ToolError
-from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of
-from tests.machine import need_tier
+from tests.driver.caging import FULL, INSIDE, Caged, cage_of
+from tests.driver.machine import need_tier
 
 KEY = "test"
 
@@ -42,7 +43,7 @@ async def next_command(cages: Cages, cage: Caged, script: str) -> None:
     await cages.settle(KEY)
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_was_made_too_deep_to_be_seen_is_the_cages_when_it_is_brought_up(
     cages: Cages, tmp_path: Path
 ) -> None:
@@ -54,7 +55,7 @@ async def test_what_was_made_too_deep_to_be_seen_is_the_cages_when_it_is_brought
     assert not (root / "x/.vscode").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 @pytest.mark.parametrize("mode", ["000", "400", "100", "555"])
 async def test_what_was_made_where_nobody_can_look_is_found_all_the_same(
     cages: Cages, tmp_path: Path, mode: str
@@ -69,7 +70,7 @@ async def test_what_was_made_where_nobody_can_look_is_found_all_the_same(
     assert not (root / "x/y/.vscode").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_somebody_else_has_closed_stays_closed(cages: Cages, tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "x/.vscode").mkdir(parents=True)
@@ -83,7 +84,7 @@ async def test_what_somebody_else_has_closed_stays_closed(cages: Cages, tmp_path
     assert (root / "x/.vscode").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_a_start_that_fails_makes_nothing_the_cages(cages: Cages, tmp_path: Path) -> None:
     root = tmp_path / "project"
     cage = await begun(cages, root)
@@ -96,7 +97,7 @@ async def test_a_start_that_fails_makes_nothing_the_cages(cages: Cages, tmp_path
     assert (root / ".vscode").exists()
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_was_too_much_to_be_taken_away_at_once_is_taken_away_later(
     cages: Cages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +114,7 @@ async def test_what_was_too_much_to_be_taken_away_at_once_is_taken_away_later(
     assert list(root.glob("*/.git")) == []
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_is_made_while_it_is_looked_for_is_the_cages(cages: Cages, tmp_path: Path) -> None:
     root = tmp_path / "project"
     for number in range(300):
@@ -131,7 +132,7 @@ async def test_what_is_made_while_it_is_looked_for_is_the_cages(cages: Cages, tm
     assert list(root.glob("*/.git")) == []
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_what_was_frozen_is_not_reached_by_closing_the_folder_around_it(
     cages: Cages, tmp_path: Path
 ) -> None:
@@ -153,7 +154,7 @@ async def test_what_was_frozen_is_not_reached_by_closing_the_folder_around_it(
     assert os.listdir(root / "a/b/.git") == []
 
 
-@pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.requirement("cages.policy.protected")
 async def test_a_folder_that_somebody_else_has_closed_is_not_opened_in_a_cage(
     cages: Cages, tmp_path: Path
 ) -> None:

@@ -93,7 +93,7 @@ def of_machine(names: Iterable[str]) -> list[str]:
     return [name for name in names if name in CALLS]
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_refused_calls_end_with_another_number_than_without_the_filter() -> None:
     names = of_machine((*REFUSED, *DEBUGGING, *ABSENT))
     calls = [harmless(name) for name in names]
@@ -118,13 +118,13 @@ NEVER = (
 """Written down here once more: a rule that is lost is not missed by a test that reads the rules."""
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_no_rule_is_lost() -> None:
     found = oracle([harmless(name) for name in NEVER], filter_bytes(unix_sockets=True))
     assert {name for name, number in zip(NEVER, found, strict=True) if number not in (EPERM, ENOSYS)} == set()
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_relaxed_allows_debugging_and_nothing_else() -> None:
     names = of_machine((*REFUSED, *DEBUGGING, *ABSENT))
     calls = [harmless(name) for name in names]
@@ -141,7 +141,7 @@ UPPER = 1 << 40
 """Above the 32 bits that the kernel reads."""
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("upper", [0, UPPER])
 def test_no_call_makes_namespaces(upper: int) -> None:
     clone, unshare = CALLS["clone"], CALLS["unshare"]
@@ -155,7 +155,7 @@ def test_no_call_makes_namespaces(upper: int) -> None:
     assert oracle(calls, filter_bytes()) == expected
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_nobody_types_into_a_terminal_but_everybody_may_ask_its_size() -> None:
     kinds = (0x5412, 0x541C, 0x5423)
     calls = [(CALLS["ioctl"], ALL_BITS, kind | upper) for kind in kinds for upper in (0, 1 << 32)]
@@ -164,7 +164,7 @@ def test_nobody_types_into_a_terminal_but_everybody_may_ask_its_size() -> None:
     assert oracle(calls, filter_bytes()) == [EPERM] * 6 + [EBADF] * 3
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_no_copy_of_a_whole_volume_is_made_and_single_files_may_share_their_blocks() -> None:
     """Some kernels look only at whose the folder is that is asked by, and copy all of the volume."""
     volumes = (0x50009401, 0x50009417, 0x5000940E, 0x500094FF)
@@ -174,7 +174,7 @@ def test_no_copy_of_a_whole_volume_is_made_and_single_files_may_share_their_bloc
     assert oracle(calls + files, filter_bytes()) == [EPERM] * 8 + [EBADF] * 3
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("namespaces", [False, True])
 def test_nobody_holds_a_lease_on_a_file_and_everybody_may_lock_one(namespaces: bool) -> None:
     """Who opens a leased file waits for its holder, who needs no right to write it."""
@@ -188,7 +188,7 @@ UNIX, INTERNET, INTERNET_6, NETLINK, VSOCK = 1, 2, 10, 16, 40
 STREAM, DATAGRAM, RAW, PACKETS, NO_KIND, CLOSED_ON_EXEC = 1, 2, 3, 5, 12, 0o2000000
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("unix_sockets", [False, True])
 @pytest.mark.parametrize("namespaces", [False, True])
 def test_only_the_cages_own_network_has_sockets(unix_sockets: bool, namespaces: bool) -> None:
@@ -207,7 +207,7 @@ def test_only_the_cages_own_network_has_sockets(unix_sockets: bool, namespaces: 
     assert EPERM not in oracle(calls[:4], None)
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_a_pair_of_sockets_cannot_be_connected_to_another_one() -> None:
     pair = CALLS["socketpair"]
     kinds = (STREAM, PACKETS, STREAM | CLOSED_ON_EXEC, DATAGRAM, RAW, DATAGRAM | CLOSED_ON_EXEC)
@@ -231,7 +231,7 @@ MODE_CALLS = {
 }
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6755, 0o104755])
 def test_no_file_gets_the_rights_of_its_owner(mode: int) -> None:
     names = of_machine(MODE_CALLS)
@@ -247,7 +247,7 @@ def test_no_file_gets_the_rights_of_its_owner(mode: int) -> None:
     assert oracle(reading, filter_bytes()) == oracle(reading, None) == [EFAULT]
 
 
-@pytest.mark.requirement("R8.kernel.landlock")
+@pytest.mark.requirement("cages.kernel.landlock")
 def test_without_namespaces_nothing_is_reached_that_the_user_shares() -> None:
     calls = [
         (CALLS["fchmod"], ALL_BITS, 0o666),
@@ -272,14 +272,14 @@ def test_without_namespaces_nothing_is_reached_that_the_user_shares() -> None:
     assert oracle(calls, filter_bytes()) == oracle(calls, None)
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_newer_calls_and_other_conventions_are_not_there() -> None:
     calls = [[number, ALL_BITS, BAD, BAD, ALL_BITS] for number in range(HIGHEST_KNOWN + 1, 560)]
     calls += [[0x40000000 | one] for one in (0, 1, 39, 520)] + [[0xFFFFFFFF], [0x7FFFFFFF]]
     assert set(oracle(calls, filter_bytes())) == {ENOSYS}
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the older convention is that of i386")
 def test_the_older_convention_of_the_machine_is_refused() -> None:
     assert oracle([], filter_bytes(), legacy=True) == [ENOSYS]
@@ -308,7 +308,7 @@ with ProcessPoolExecutor(1) as pool:
 """
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("seccomp", ["default", "relaxed"])
 def test_ordinary_programs_do_not_notice_the_filter(seccomp: Seccomp, tmp_path: Path) -> None:
     program = f"""
@@ -325,7 +325,7 @@ runpy.run_path({str(ORACLE)!r})
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("architecture", [X86_64, AARCH64])
 def test_the_filter_of_every_machine_refuses_the_same(architecture: object) -> None:
     here = X86_64 if architecture is X86_64 else AARCH64
@@ -344,7 +344,7 @@ def test_the_filter_of_every_machine_refuses_the_same(architecture: object) -> N
     assert judge("openat", 0, 0, 0, 0, number=0x40000003) == ENOSYS
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 def test_a_machine_without_a_table_has_no_filter() -> None:
     with pytest.raises(ValueError, match="riscv64"):
         filter_bytes(machine="riscv64")
@@ -356,7 +356,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.requirement("cages.kernel.seccomp")
 @pytest.mark.parametrize("architecture", [X86_64.name, AARCH64.name])
 def test_the_tables_are_those_of_the_kernels_headers(architecture: str) -> None:
     header = HEADERS[architecture]

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Mount
 from app.errors import ToolError
-from tests.bridges.sandbox.caging import FULL, Caged, cage_of
-from tests.tools.caged_machine import LANDLOCK
+from tests.driver.caged_machine import LANDLOCK
+from tests.driver.caging import FULL, Caged, cage_of
+from tests.driver.machine import need_tier
 
-pytestmark = pytest.mark.requirement("R16.A8")
+pytestmark = pytest.mark.requirement("security.named_pipes")
 PLACES = ("read/only", ".git", "granted/docs")
 
 
@@ -64,6 +66,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 
 async def caged(children: ChildProcesses, ground: Ground, tier: Tier) -> tuple[Cages, Caged]:
+    need_tier(tier)
     more = [Mount(ground.root / "read", "ro"), Mount(ground.root / "granted/docs", "ro")]
     unix = {"unix_sockets": True} if tier is FULL else {}
     cages = Cages(children, tier)

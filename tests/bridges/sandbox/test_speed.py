@@ -9,13 +9,13 @@ import pytest
 
 from app.bridges.processes.process import ChildProcesses
 from bench.caged_command import AT_MOST_MS, once
-from tests.bridges.sandbox.caging import caged
+from tests.driver.caging import caged
 
 COMMANDS = 40
 TRIES = 5
 
 
-@pytest.mark.requirement("R8.kernel.speed")
+@pytest.mark.requirement("cages.kernel.speed")
 async def test_a_caged_command_costs_little_more_than_a_bare_one(
     children: ChildProcesses, tmp_path: Path
 ) -> None:

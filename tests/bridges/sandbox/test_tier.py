@@ -15,12 +15,13 @@ from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import canary, tier_search
 from app.bridges.sandbox.canary import Trial, try_cage
 from app.bridges.sandbox.host_support import Host, look_at_host
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier
 from app.cages.cage import Cage
 from tests.bridges.conftest import descriptors
 
-pytestmark = pytest.mark.requirement("R8.kernel.tier")
+pytestmark = pytest.mark.requirement("cages.kernel.tier")
 
 HOST = Host(
     bubblewrap=Path("/usr/bin/bwrap"),
@@ -182,7 +183,7 @@ async def test_a_cage_that_never_answers_is_given_up(
         (replace(HOST, known_machine=False), "processor", "x86_64 or aarch64"),
     ],
 )
-async def test_a_machine_that_lacks_something_is_told_what(
+async def test_the_report_says_what_a_machine_lacks(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch, host: Host, reason: str, advice: str
 ) -> None:
     monkeypatch.setattr(tier_search, "look_at_host", lambda: host)
@@ -217,7 +218,7 @@ async def test_a_cage_that_cannot_be_made_says_what_to_do(
 
 
 @pytest.mark.needs("cages")
-async def test_an_old_bubblewrap_is_told_as_one(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_old_bubblewrap_is_reported_as_one(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refused(*_: object) -> Trial:
         return Trial(problem="bwrap: Unknown option --bind-fd")
 

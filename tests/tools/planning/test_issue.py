@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import PROJECT_YAML
-from tests.harness.issues.issue_desk import IssueDesk, issue_desk
+from tests.driver.daemon import PROJECT_YAML
+from tests.driver.issue_desk import IssueDesk, issue_desk
 
-pytestmark = pytest.mark.requirement("R7.issues.tool")
+pytestmark = pytest.mark.requirement("issues.tool")
 
 WITH_A_WORKFLOW = (
     PROJECT_YAML
@@ -48,6 +48,24 @@ async def test_list_happy_path(desk: IssueDesk) -> None:
     assert first["created_by"].startswith("operator:")
     # Whole seconds, as all tools show times.
     assert 1_700_000_000 < first["created_at"] <= first["updated_at"] < 10_000_000_000
+
+
+@pytest.mark.requirement("issues.agent_list")
+async def test_list_without_a_status_leaves_out_what_is_closed_and_counts_it(desk: IssueDesk) -> None:
+    for title in ("Till one", "Till two", "Till three", "Door"):
+        await desk.file(title)
+    await desk.move(1, "rejected", "No.")
+    await desk.move(2, "in_progress")
+    await desk.move(2, "resolved", "Done.")
+    page = await desk.ok("list")
+    assert [issue["number"] for issue in page["issues"]] == [4, 3]
+    assert (page["total"], page["closed"]) == (2, 2)
+    found = await desk.ok("list", search="till", limit=1)
+    assert [issue["number"] for issue in found["issues"]] == [3]
+    assert (found["total"], found["closed"], found["next_cursor"]) == (1, 2, None)
+    rejected = await desk.ok("list", status="rejected")
+    assert [issue["number"] for issue in rejected["issues"]] == [1] and "closed" not in rejected
+    assert (await desk.rest("GET")).json()["total"] == 4
 
 
 async def test_list_status_filter(desk: IssueDesk) -> None:

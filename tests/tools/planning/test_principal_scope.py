@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.harness.dsl.compiler import CompileResult, compile_project
-from tests.harness.driving import write_project
-from tests.harness.issues.issue_desk import IssueDesk, issue_desk
-from tests.tool_registry import tool_registry
+from tests.driver.issue_desk import IssueDesk, issue_desk
+from tests.driver.sessions import write_project
+from tests.driver.tool_registry import tool_registry
 
-pytestmark = pytest.mark.requirement("R7.scope")
+pytestmark = pytest.mark.requirement("scope")
 
 HELPER = "primary.subagents.helper"
 PROJECT_YAML = """\

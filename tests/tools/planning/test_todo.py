@@ -13,9 +13,9 @@ import pytest
 from app.harness.issues.checklist import MAX_LIVE, MAX_NOTES
 from app.harness.issues.todos import TodoEdit
 from app.storage.storage import Storage
-from tests.harness.issues.checklist_desk import OPERATOR, PROJECT, ChecklistDesk, checklist_desk
+from tests.driver.checklist_desk import OPERATOR, PROJECT, ChecklistDesk, checklist_desk
 
-pytestmark = pytest.mark.requirement("R7.todos.tool")
+pytestmark = pytest.mark.requirement("todos.tool")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def test_set_replaces_list(desk: ChecklistDesk) -> None:
     ]
 
 
-@pytest.mark.requirement("R16.B23")
+@pytest.mark.requirement("durability.todo_criteria")
 async def test_set_keeps_what_is_done_and_every_criterion_as_drop_does(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["Done step", "Open step"])
     await desk.ok("done", content="Done step")
@@ -235,7 +235,7 @@ async def test_note_max_length(desk: ChecklistDesk) -> None:
     assert [len(note["text"]) for note in (await desk.entry("One")).notes] == [2_000]
 
 
-@pytest.mark.requirement("R7.todos.echo")
+@pytest.mark.requirement("todos.echo")
 async def test_the_notes_of_the_task_in_progress_are_echoed(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["One", "Two"])
     for text in ("first\nline", "second"):
@@ -257,7 +257,7 @@ async def test_content_addressed_lookup(desk: ChecklistDesk) -> None:
     assert shown["todos"][2]["status"] == "completed"
 
 
-@pytest.mark.requirement("R7.todos.coaching")
+@pytest.mark.requirement("todos.coaching")
 async def test_content_not_found(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["Write tests"])
     refused = await desk.refused("start", content="Deploy")
@@ -267,14 +267,14 @@ async def test_content_not_found(desk: ChecklistDesk) -> None:
     assert refused.detail == {"content": "Deploy", "items": ["Write tests"]}
 
 
-@pytest.mark.requirement("R7.todos.coaching")
+@pytest.mark.requirement("todos.coaching")
 async def test_not_found_on_an_empty_list_says_so(desk: ChecklistDesk) -> None:
     refused = await desk.refused("done", content="Deploy")
     assert refused.code == "todo_not_found"
     assert "list is empty" in str(refused.error_text)
 
 
-@pytest.mark.requirement("R7.todos.coaching")
+@pytest.mark.requirement("todos.coaching")
 @pytest.mark.parametrize(
     "token", ["task-1", "TODO-12", "item-3", "Step-4", "id-5", "todo_01JZ0000000000000000000000"]
 )
@@ -290,7 +290,7 @@ async def test_what_looks_like_an_id_is_answered_with_a_hint(
     assert '"Write tests"' in str(refused.error_text)
 
 
-@pytest.mark.requirement("R7.todos.coaching")
+@pytest.mark.requirement("todos.coaching")
 async def test_several_matches_are_ambiguous(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["Write unit tests", "Write page tests", "Deploy"])
     refused = await desk.refused("start", content="tests")
@@ -341,7 +341,7 @@ async def test_of_what_was_abandoned_the_newest_are_shown(desk: ChecklistDesk) -
     assert shown["left_out"] == 10
 
 
-async def test_every_change_is_audited_and_told(desk: ChecklistDesk) -> None:
+async def test_every_change_is_audited_and_reported(desk: ChecklistDesk) -> None:
     await desk.ok("set", items=["One", "Two"])
     await desk.ok("add", items=["It works"], kind="criterion")
     await desk.ok("start", content="One")
@@ -379,8 +379,8 @@ async def test_an_action_can_be_taken_away(desk: ChecklistDesk) -> None:
     assert spec.parameters["properties"]["action"]["enum"] == ["view"]
 
 
-@pytest.mark.requirement("R7.todos.bound")
-async def test_the_next_session_goes_on_with_the_same_list(desk: ChecklistDesk) -> None:
+@pytest.mark.requirement("todos.bound")
+async def test_the_next_session_continues_with_the_same_list(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["One", "Two"])
     await desk.ok("done", content="One")
     other = await desk.open_session(2, 1)
