@@ -1,9 +1,7 @@
-"""Network connections, bounded: what a client costs before anybody knows who it is.
+"""Network connections with limits, before a client is identified.
 
-Owns: how many connections are open, how long a request may take to arrive, how much is kept for a
-client that does not read, that a WebSocket's client is told why it ends. Never: requests or frames
-themselves (the server's protocols), nor who may ask
-(`api.access_middleware`).
+Owns: how many are open, how long a request may take to arrive, how much is buffered for a slow client, and
+the close code of a WebSocket. Never: requests or frames, or who may send them (`api.access_middleware`).
 """
 
 from __future__ import annotations
@@ -33,8 +31,7 @@ HEAD_SECONDS = 20.0
 
 LEAVING_SECONDS = 10.0
 STOPPING_SECONDS = 1.5
-"""How long the client of a WebSocket that ends may take to read the rest and to end it too, usually and
-while the daemon stops."""
+"""How long a client may take to read the rest of a closing WebSocket, usually and while the daemon stops."""
 
 CLOSE_DEFECT = 1011
 
@@ -56,8 +53,8 @@ def raise_descriptor_limit() -> None:
 
 
 def tell_lack_of_descriptors_once() -> None:
-    """Have the running loop say at most once in `QUIET_SECONDS` that it cannot accept a connection. It tries
-    as often as there is room in the queue, and would tell each time with a traceback."""
+    """Log at most once in `QUIET_SECONDS` that the loop cannot accept a connection, instead of a traceback
+    each time."""
     quiet_until = 0.0
 
     def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -73,7 +70,7 @@ def tell_lack_of_descriptors_once() -> None:
 
 
 class BoundedHttp(H11Protocol):
-    """HTTP/1.1 for a limited number of clients, each of which must say what it wants in time."""
+    """HTTP/1.1 with limits: of connections, and of the time for a request head."""
 
     per_address: ClassVar[int | None] = None
     _quiet_until: ClassVar[list[float]] = [0.0]
@@ -96,7 +93,7 @@ class BoundedHttp(H11Protocol):
         self._expect_head()
 
     def _from_its_address(self) -> int:
-        """Return how many connections its address has; those that became WebSockets count, too."""
+        """Return how many connections its address has, WebSockets included."""
         if self.client is None:
             return 0
         address = self.client[0]
@@ -106,7 +103,7 @@ class BoundedHttp(H11Protocol):
     def _refuse(self, words: str, limit: int) -> None:
         self.transport.abort()
         now = self.loop.time()
-        if now >= self._quiet_until[0]:  # one line tells it; a thousand would be what the client wants
+        if now >= self._quiet_until[0]:
             self._quiet_until[0] = now + QUIET_SECONDS
             log.warning(f"a connection was refused: {words}", limit)
 
@@ -145,11 +142,10 @@ def bounded_http(per_address: int | None) -> type[BoundedHttp]:
 
 
 class _SocketTransport(asyncio.Transport):
-    """A WebSocket's connection, which ends with a close frame whoever closes it, and whose client gets it.
+    """A WebSocket's connection whose client always gets a close frame.
 
-    Closing a socket with unread bytes resets the connection, and the client loses what it has not read:
-    the close frame. So only the sending half is closed; what arrives is dropped until the client closes its
-    half, or is late.
+    Closing a socket with unread bytes resets the connection, and the client loses the close frame. So only
+    the sending half is closed, and input is dropped until the client closes its half, or is late.
     """
 
     def __init__(self, inner: asyncio.Transport, protocol: BoundedWebSocket) -> None:
@@ -218,14 +214,10 @@ class _SocketTransport(asyncio.Transport):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that answers pings only as fast as its client reads (the newest, once it does), and that
-    never ends without telling its client a code."""
+    """A WebSocket that answers pings only as fast as its client reads, and always ends with a close code."""
 
     transport: _SocketTransport
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._held_pong = b""
+    _held_pong = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -247,8 +239,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         super().shutdown()
 
     async def send(self, message: Any) -> None:
-        """Send what the application says. A close frame waits for nobody: it stands behind what the client
-        has not read."""
+        """Send a message of the application. A close frame is queued at once."""
         if message["type"] == "websocket.close" and self.handshake_complete:
             self.writable.set()
         await self.writable.wait()
@@ -270,8 +261,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.transport.write(held)
 
     def keepalive_timeout(self) -> None:
-        """End a client that answers no ping. The ping of one that does not read stands behind what it has
-        not read: it is too slow, as the stream says of it too, whoever of both notices it first."""
+        """Close the connection of a client that answers no ping; one that does not read is too slow."""
         if not self.writable.is_set() and not self.close_sent and not self.transport.is_closing():
             self.conn.fail(CLOSE_TOO_SLOW, "too_slow")
             self.transport.write(b"".join(self.conn.data_to_send()))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 
 class KagedError(Exception):
-    """An error that a client of the daemon is told about.
+    """An error that a client of the daemon gets.
 
     `details` is JSON-ready. A more specific machine-readable code goes in `reason`,
     which is sent as `details.reason`.
@@ -146,7 +146,7 @@ class StorageOutage(StorageError):
 
 
 class ToolError(Exception):
-    """A tool's failure, as the model is told about it.
+    """A tool's failure, as the model reads it.
 
     `code` is the stable string of the sources (`file_not_read`); `rpc_code` the JSON-RPC
     number where the sources give one; `detail` is JSON-ready.
@@ -166,6 +166,12 @@ class ToolError(Exception):
         self.detail: dict[str, Any] = dict(detail or {})
         if rpc_code is not None:
             self.detail["rpc_code"] = rpc_code
+
+
+def invalid_params(message: str, fields: Mapping[str, str], **detail: object) -> ToolError:
+    """Return the error for wrong parameters of a tool. `fields` says what is wrong with each."""
+    detail = {"fields": dict(fields), **detail} if fields else detail
+    return ToolError("invalid_params", message, detail=detail, rpc_code=RPC_INVALID_PARAMS)
 
 
 RPC_TOOL_NOT_FOUND = -32601

@@ -1,11 +1,10 @@
-"""The daemon process: one socket, one server, an orderly start and an orderly stop.
+"""The daemon process: one socket, one server, an orderly start and stop.
 
-Owns: listening before the heavy imports are done, signals, the ready line, the data folder's lock.
-Never: building services (`lifespan`) or routes (`api`).
+Owns: listening before the heavy imports are done, signals, the ready line, the data folder's lock. Never:
+building services (`lifespan`) or routes (`api`).
 
-`/healthz` is answered from the first accepted connection on; everything else waits the moment
-until the services are up. The imports of the services run in a thread meanwhile, because they
-take longer than anything else at start.
+`/healthz` is answered from the first connection on; other requests wait until the services are up. Their
+imports, the slowest part of the start, run in a thread.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ from app.storage.file_failures import check_room
 from app.storage.lock import DataFolderLock
 
 if TYPE_CHECKING:
-    from app.daemon.lifespan import Services
+    from app.daemon.services import Services
 
 log = logging.getLogger("kaged.daemon")
 
@@ -58,11 +57,10 @@ def run_server(
     trust: bool = False,
     when_ready: Callable[[Services], Coroutine[Any, Any, None]] | None = None,
 ) -> int:
-    """Run the daemon until it is told to stop; return the process's exit code. `trust`: the projects that it
-    loads at its start are trusted as they are then. `when_ready` goes on beside it from the ready line.
+    """Run the daemon until a signal stops it; return the exit code. `trust` trusts the projects loaded at the
+    start. `when_ready` runs beside it from the ready line on.
 
-    What hinders the start is told on standard error; with `json_ready` it is raised as `KagedError`, for the
-    caller to tell as JSON."""
+    Errors of the start go to standard error; with `json_ready` they are raised as `KagedError`."""
     keep_freed_pages()
     load_undisturbed()
     redactor = Redactor((*secret_values(settings), *environment_secrets()))
@@ -104,7 +102,7 @@ def _complain(error: KagedError) -> None:
 
 
 class Gateway:
-    """The ASGI application that the server is given: healthy at once, complete when `app` is set."""
+    """The ASGI application of the server: healthy at once, complete once it is opened."""
 
     def __init__(self) -> None:
         self._app: ASGIApp | None = None
@@ -197,7 +195,7 @@ class Daemon:
 
     @asynccontextmanager
     async def _beside(self, services: Services) -> AsyncIterator[None]:
-        """Do what goes on beside serving; it ends with it."""
+        """Run `when_ready` until serving ends."""
         if self._when_ready is None:
             yield
             return
@@ -231,8 +229,7 @@ class Daemon:
 
     def _on_signal(self) -> None:
         if self._stop.is_set():
-            # A second signal: stop at once. What was acknowledged is stored; the rest is put
-            # right at the next start, as after any crash.
+            # Acknowledged data is stored; recovery at the next start does the rest.
             os._exit(1)
         self._stop.set()
 
@@ -243,7 +240,7 @@ class Daemon:
                 "id": project.id,
                 "slug": project.slug,
                 "root": str(project.root),
-                # This line often ends in a log, where no credential of a project file belongs.
+                # This line often ends up in a log.
                 "trust": services.redactor.data(services.projects.wire_trust(project.id)),
             }
             for project in services.projects.all()
@@ -278,22 +275,14 @@ def _how_to_trust(project: dict[str, Any]) -> str:
 
 
 class _Server(uvicorn.Server):
-    """Signals are the daemon's business, so that sessions drain before sockets close."""
+    """Leaves signals to the daemon, so that sessions drain before sockets close."""
 
     def capture_signals(self) -> Any:
-        return _NoCapture()
-
-
-class _NoCapture:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
+        return nullcontext()
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a bound socket; raise `ConfigError` that says what to do when that is not possible."""
+    """Return a bound socket. Raises `ConfigError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named, because asyncio switches off Nagle's delay (40 ms for each answer) only where it is.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -311,8 +300,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Return the address that clients on this machine use: of a daemon that listens on every interface the
-    loopback's, since no `Host` header may name them all."""
+    """Return the address for clients on this machine: the loopback's for a daemon that listens everywhere."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

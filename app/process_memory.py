@@ -1,6 +1,6 @@
 """How the daemon's process keeps its memory.
 
-Owns: what is told to the garbage collector and to the C allocator, once, at start. Never: what is
+Owns: the settings of the garbage collector and of the C allocator, made once, at start. Never: what is
 stored where.
 """
 

@@ -1,7 +1,7 @@
-"""HTTP/1.1 read strictly: what a proxy might read in another way is refused.
+"""Strict parsing of HTTP/1.1: what a proxy might parse differently is refused.
 
-Owns: which request heads count as malformed beyond what the parser refuses by itself. Never: answering;
-the server sends 400 and closes the connection.
+Owns: which request heads are malformed beyond what the parser refuses. Never: answering (the server sends
+400).
 Keeps S21 of docs/security.md.
 """
 
@@ -50,8 +50,8 @@ class StrictConnection(h11.Connection):
         self._receive_buffer = StrictBuffer()
 
     def next_event(self) -> Any:
-        """Return what h11 does. Raises `h11.RemoteProtocolError` for a body whose length is told twice (RFC
-        9112, 6.1): whoever stands between may believe the other one."""
+        """Return what h11 does. Raises `h11.RemoteProtocolError` for a body with two lengths (RFC
+        9112, 6.1): a proxy in between may believe the other one."""
         event = super().next_event()
         if isinstance(event, h11.Request):
             names = {name for name, _ in event.headers}

@@ -1,4 +1,4 @@
-"""Who is asking, and what a token of theirs is good for.
+"""The caller of a request, and the rights of a token.
 
 Owns: the scopes, what a token is bound to, and the identity that follows from it. Never: verifying
 tokens (`access.tokens`) nor what each scope may ask for over HTTP (`api.scope_rules`).
@@ -14,7 +14,7 @@ Scope = Literal["operator", "read-only", "agent", "plugin"]
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a token is kept to. Of an agent's token all but `plugin` are set: it acts as that agent in
+    """What a token is kept to. An agent's token has all but `plugin`: it acts as that agent in
     that session. A plugin's has its project and name. Other tokens are bound to nothing."""
 
     project_id: str | None = None
@@ -28,7 +28,7 @@ UNBOUND = Binding()
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking. `actor` is the name that rows and the audit trail bear. All of it follows from the
+    """The caller of a request. `actor` is its name in rows and the audit trail. All of it follows from the
     token (or the proxy): nothing that a request says changes it."""
 
     actor: str
@@ -49,5 +49,5 @@ class Principal:
 
     @property
     def key(self) -> str:
-        """Return what tells principals apart: two tokens may bear one name."""
+        """Return what distinguishes principals: two tokens may have one name."""
         return self.token_id or f"{self.via}:{self.actor}"

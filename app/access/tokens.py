@@ -1,8 +1,7 @@
 """Who may talk to the daemon: tokens, the one-time launch code, browser sessions.
 
-Owns: making, verifying and revoking tokens; the token file of the first start (mode 0600).
-Never: HTTP (headers, cookies and close codes are read and written in `api/access_rules` and
-`api/launch`). Only SHA-256 digests are stored. Proven by `tests/api/test_access_tokens.py`.
+Owns: making, verifying and revoking tokens, and the token file of the first start. Never: HTTP, or storing
+more of a token than its SHA-256 digest.
 Keeps S13 of docs/security.md.
 """
 

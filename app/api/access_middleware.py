@@ -1,7 +1,7 @@
-"""The gate: no request and no WebSocket passes without host, origin and identity checked.
+"""Authentication: checks host, origin and identity of every request and WebSocket.
 
-Owns: applying `access_rules` to each connection before a route sees it. Never: the rules, and
-never answers; what it raises is rendered by `boundary`.
+Owns: applying `access_rules` before a route is reached. Never: the rules, or answers (`boundary` renders
+errors).
 Keeps S15 of docs/security.md.
 """
 
@@ -22,7 +22,6 @@ from app.api.access_rules import (
     check_write,
 )
 from app.api.rate_limits import RateLimits
-from app.api.scope_rules import check_scope
 from app.bridges.processes.tcp_peers import PEER_KEY, Peer
 from app.config import Settings
 from app.errors import Forbidden, KagedError, Unauthenticated
@@ -65,7 +64,7 @@ class AccessMiddleware:
         principal, secret = await self._known(connection, services.access)
         if not principal.is_bound:
             await refuse_descendant(scope)
-        await check_scope(principal, connection, services.storage)
+        await connection.app.state.bound_operations.check(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
         scope[PRINCIPAL_KEY] = principal
@@ -83,12 +82,12 @@ class AccessMiddleware:
 
 
 async def refuse_descendant(scope: Scope) -> None:
-    """Refuse a client that the daemon has started itself: a command of an agent does not speak for the
-    operator. Looked up once for each connection, off the event loop."""
+    """Refuse a client that the daemon started itself: a command of an agent must not act as the operator.
+    Looked up once per connection, off the event loop."""
     peer: Peer = scope.get("state", {}).get(PEER_KEY) or Peer()
     if await peer.descends(scope.get("client"), scope.get("server")):
         raise Forbidden(
-            "A process that the daemon has started may not act as the operator. Run the command outside the "
+            "A process that the daemon started may not act as the operator. Run the command outside the "
             "daemon, or give it a token of its agent (`kaged token create NAME --session ID --agent PATH`).",
             reason="started_by_daemon",
         )

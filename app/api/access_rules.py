@@ -1,7 +1,7 @@
-"""Which connections are let in: hosts, origins, cookies, CSRF, the three modes.
+"""Which connections are accepted: hosts, origins, cookies, CSRF, the three modes.
 
-Owns: the rules as functions over headers. Never: tokens (`access.tokens`) or sending answers
-(`access_middleware`). A rule raises a `KagedError`; passing means returning.
+Owns: the rules as functions over headers, which raise a `KagedError`. Never: tokens (`access.tokens`) or
+answers.
 Keeps S16 of docs/security.md.
 """
 
@@ -20,7 +20,7 @@ from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
 SIGN_IN_FILES = frozenset({"/static/page.css", "/static/icon.svg"})
-"""What the page shows that says how to sign in."""
+"""Files of the sign-in page."""
 
 PUBLIC_PATHS = SIGN_IN_FILES | {"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"}
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -56,7 +56,7 @@ def check_host(headers: Headers, allowed: frozenset[str]) -> None:
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not _is_authority(hosts[0]) or host_name(hosts[0]) not in allowed:
         raise Forbidden(
-            "The Host header names a host that is not allowed. If it is yours, add it to auth.allowed_hosts.",
+            "The Host header is not allowed. If the host is yours, add it to auth.allowed_hosts.",
             reason="host_not_allowed",
         )
 
@@ -71,13 +71,13 @@ def check_origin(headers: Headers, scheme: str, settings: AuthSettings) -> None:
     origin = headers.get("origin")
     if origin is None:
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            raise Forbidden("Another site may not do this.", reason="origin_not_allowed")
+            raise Forbidden("Requests from other sites are not allowed.", reason="origin_not_allowed")
         return
     own = f"{_page_scheme(scheme)}://{headers.get('host', '')}".lower()
     if origin.lower() == own or origin.lower().rstrip("/") in _configured_origins(settings):
         return
     raise Forbidden(
-        "The Origin header names a page that is not allowed. If it is yours, add it to auth.allowed_origins.",
+        "The Origin header is not allowed. If the page is yours, add its origin to auth.allowed_origins.",
         reason="origin_not_allowed",
     )
 
@@ -136,12 +136,12 @@ def _proxied(headers: Headers, settings: AuthSettings) -> Principal:
     nonce = settings.proxy_nonce.get_secret_value() if settings.proxy_nonce is not None else ""
     sent = headers.get(NONCE_HEADER, "")
     if not nonce or not hmac.compare_digest(sent.encode("latin-1"), nonce.encode()):
-        raise Unauthenticated("The proxy did not prove itself.", reason="proxy_nonce_invalid")
+        raise Unauthenticated("The nonce of the proxy is missing or wrong.", reason="proxy_nonce_invalid")
     users = headers.getlist(USER_HEADER)
     user = users[0].strip()
     # Two: one of them is what a client wrote and the proxy let through.
     if len(users) != 1 or not user or len(user) > _MAX_USER_ID or not user.isprintable():
-        raise Unauthenticated("The proxy sent no usable user id.", reason="proxy_user_invalid")
+        raise Unauthenticated("The proxy sent no valid user id.", reason="proxy_user_invalid")
     return Principal(user, "operator", "proxy")
 
 
@@ -149,7 +149,7 @@ def check_write(connection: HTTPConnection, principal: Principal, secret: str | 
     """Refuse a write by a read-only token, or by a cookie without the CSRF header. Which writes a token
     that is bound may make is decided before (`scope_rules`)."""
     if not principal.may_write and not principal.is_bound:
-        raise Forbidden("This token may only read.", reason="read_only")
+        raise Forbidden("This token is read-only.", reason="read_only")
     if principal.via != "cookie" or secret is None:
         return
     sent = connection.headers.get(CSRF_HEADER, "")

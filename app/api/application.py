@@ -1,6 +1,6 @@
 """The HTTP application: routers, gates and error handling in their order.
 
-Owns: putting the parts of `api` together. Never: building services; whoever calls this sets
+Owns: putting the parts of `api` together. Never: building services; the caller sets
 `app.state.services` before the first request.
 """
 
@@ -16,13 +16,11 @@ from app.api import (
     checkpoints,
     commands,
     compactions,
-    dsl,
     health,
     interactions,
     issues,
     launch,
     messages,
-    observability,
     operations,
     permissions,
     plugins,
@@ -45,6 +43,7 @@ from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
 from app.api.openapi_document import document_of, document_text
 from app.api.rate_limits import RateLimits
+from app.api.scope_rules import BoundOperations
 from app.api.web import mount as web_page
 from app.config import Settings
 
@@ -52,7 +51,6 @@ PREFIX = "/api/v1"
 NOUNS = (
     health,
     projects,
-    dsl,
     sessions,
     messages,
     runs,
@@ -70,7 +68,6 @@ NOUNS = (
     plugins,
     providers,
     operations,
-    observability,
     tokens,
 )
 
@@ -103,10 +100,10 @@ def build_application(
     app.include_router(health.root_router)
     app.include_router(launch.router)
     app.include_router(web_page.router)
-    for noun in NOUNS:
-        app.include_router(noun.router, prefix=PREFIX)
-    app.include_router(stream.router, prefix=PREFIX)
-    app.include_router(_document, prefix=PREFIX)
+    routers = [*(noun.router for noun in NOUNS), stream.router, _document]
+    for router in routers:
+        app.include_router(router, prefix=PREFIX)
+    app.state.bound_operations = BoundOperations(PREFIX, routers)
     install_error_handlers(app)
     # The last one added is the outermost.
     app.state.limits = RateLimits(settings.limits)

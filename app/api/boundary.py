@@ -1,9 +1,7 @@
-"""The outermost layer of the HTTP interface: what holds for every request and every answer.
+"""The outermost layer of the HTTP interface, in pure ASGI.
 
-Owns: the request id, the security headers, how large and how slow a body may be, refusals of malformed
-addresses, when to ask again, and the last resort for defects. Never: who may ask (`access_middleware`) or
-what a route does.
-Pure ASGI: bodies and streams pass through in pieces.
+Owns: request ids, security headers, limits of bodies, malformed addresses, `Retry-After`, unexpected errors.
+Never: who may send a request (`access_middleware`) or what a route does.
 Keeps S18 and S21 of docs/security.md.
 """
 
@@ -33,17 +31,17 @@ _REQUEST_ID = re.compile(r"^[A-Za-z0-9._:-]{1,64}$")
 
 IMPORT_PATH = "/api/v1/sessions/import"
 MAX_IMPORT_BYTES = 256 * 1024 * 1024
-"""A session with its events is larger than any other body."""
+"""Exported sessions are larger than any other body."""
 
 _UPLOAD_PATH = re.compile(r"/api/v1/(uploads|sessions/[^/]+/interactions/[^/]+/files)")
 _AROUND_A_FILE = 64 * 1024
-"""What a form has around a file; the file itself is measured where it is written."""
+"""The overhead of a form around a file; the file itself is measured where it is written."""
 
 BODY_SECONDS = 20.0
 BODY_BYTES_PER_SECOND = 1_024
-"""A body has that time, and more for what has arrived of it. Files have limits of their own."""
+"""The time for a body, extended as its bytes arrive. Uploads have their own limits."""
 RETRY_SECONDS = {429: 1, 503: 5}
-"""When to ask again, where nothing better is known."""
+"""The default of `Retry-After`."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -53,23 +51,12 @@ CONTENT_SECURITY_POLICY = (
 _NO_FEATURES = ", ".join(
     f"{feature}=()"
     for feature in (
-        "accelerometer",
-        "camera",
-        "display-capture",
-        "geolocation",
-        "gyroscope",
-        "magnetometer",
-        "microphone",
-        "midi",
-        "payment",
-        "publickey-credentials-get",
-        "screen-wake-lock",
-        "serial",
-        "usb",
-        "xr-spatial-tracking",
+        *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer"),
+        *("microphone", "midi", "payment", "publickey-credentials-get", "screen-wake-lock", "serial"),
+        *("usb", "xr-spatial-tracking"),
     )
 )
-"""What the page has no use for, so that nothing in it can ask a person for it."""
+"""Browser features that the page never uses."""
 
 _SECURITY_HEADERS = (
     ("x-content-type-options", "nosniff"),
@@ -84,7 +71,7 @@ _SECURITY_HEADERS = (
 
 
 class BoundaryMiddleware:
-    """Wraps the whole application, exception handling of the framework included."""
+    """Wraps the whole application, including the exception handling of the framework."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
         self._app = app
@@ -123,7 +110,7 @@ class BoundaryMiddleware:
             body.check_announced()
             await self._app(scope, body.receive, decorated)
         except ClientDisconnect:
-            return  # in the middle of its body; there is nobody to answer
+            return  # in the middle of its body
         except Exception as error:  # the edge: whatever happens below, the client gets one error body
             known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
             if started:
@@ -169,7 +156,7 @@ class BoundaryMiddleware:
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
-    """Yield what every answer says of a daemon that protects less than it could."""
+    """Yield the warnings that every answer has in its headers."""
     if settings.auth.mode == "insecure":
         yield "insecure"
     if settings.sandbox.mode == "off":
@@ -177,8 +164,8 @@ def _warnings(settings: Settings) -> Iterator[str]:
 
 
 class _BoundedBody:
-    """A request's body up to a limit, and `in_time`. What a client goes on sending after the answer is read
-    and dropped by the server, so that the answer reaches it."""
+    """A request's body up to a limit, and `in_time`. The server reads and drops what a client sends after the
+    answer, so that the answer reaches it."""
 
     def __init__(self, scope: Scope, receive: Receive, limit: int, *, in_time: bool) -> None:
         announced = Headers(scope=scope).get("content-length", "")
@@ -190,7 +177,7 @@ class _BoundedBody:
         self._announced = int(announced) if announced.isdigit() else 0
 
     def check_announced(self) -> None:
-        """Refuse a body whose announced length is too large, before any of it is kept."""
+        """Refuse a body whose `Content-Length` is too large."""
         if self._announced > self._limit:
             raise _too_large(self._limit)
 
@@ -214,8 +201,8 @@ class _BoundedBody:
                 return await self._receive()
         except TimeoutError:
             raise RequestTooSlow(
-                f"The body did not arrive: in {self._waited + clock() - begun:.0f} s there came "
-                f"{self._received} bytes of it.",
+                f"The body is too slow: {self._received} bytes arrived in "
+                f"{self._waited + clock() - begun:.0f} s.",
                 reason="body_too_slow",
             ) from None
         finally:
@@ -232,7 +219,7 @@ def _request_id(scope: Scope) -> str:
 def _check_address(scope: Scope) -> None:
     query: bytes = scope.get("query_string", b"")
     if "\x00" in scope["path"] or b"%00" in query or b"\x00" in query:
-        raise BadRequest("The address has a NUL character in it.", reason="nul_character")
+        raise BadRequest("The address contains a NUL character.", reason="nul_character")
 
 
 def _too_large(limit: int) -> PayloadTooLarge:
@@ -259,5 +246,5 @@ def _defect(error: Exception, scope: Scope, request_id: str) -> KagedError:
         exc_info=error,
     )
     return InternalError(
-        "The daemon failed to answer this request. Its log has the request id with the reason."
+        "The daemon failed to answer this request. Its log has the reason under the request id."
     )

@@ -25,17 +25,23 @@ from app.api.schemas.checkpoints import (
 )
 from app.api.schemas.messages import brief
 from app.api.schemas.model import PageOf
-from app.daemon.lifespan import Services
+from app.api.scope_rules import READS_SESSION
+from app.daemon.services import Services
 from app.errors import NotFound
 from app.harness.sessions.inspection import Inspected, inspect
 from app.harness.sessions.point import Point
+from app.harness.sessions.prompt_edits import PromptChange
 
 router: APIRouter = noun_router("Checkpoints")
 
 AgentPath = Annotated[str, Path(max_length=1024)]
 
 
-@router.get("/sessions/{session_id}/checkpoints", summary="List a session's checkpoints, newest first")
+@router.get(
+    "/sessions/{session_id}/checkpoints",
+    summary="List a session's checkpoints, newest first",
+    dependencies=READS_SESSION,
+)
 async def list_checkpoints(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[CheckpointAnswer]:
@@ -53,8 +59,8 @@ async def list_checkpoints(
 async def get_checkpoint(
     services: ServicesDep, session_id: SessionId, checkpoint_id: str
 ) -> CheckpointDetail:
-    """Also what was compacted or rolled back since. `prompts` are those of the next call, each with what
-    was really sent last before the checkpoint."""
+    """Includes messages that were compacted or rolled back since. `prompts` are those of the next call, each
+    with the system prompt that was last sent before the checkpoint."""
     found = await _inspected(services, session_id, checkpoint_id)
     answer = CheckpointAnswer.model_validate(found.checkpoint)
     return CheckpointDetail(
@@ -69,7 +75,7 @@ async def get_checkpoint(
 
 @router.get("/sessions/{session_id}/prompts", summary="Show the system prompts of the agents")
 async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
-    """The text of each agent's prompt, and the whole system prompt that it was really sent last."""
+    """The text of each agent's prompt, and the whole system prompt that was last sent."""
     return PromptsAnswer(prompts=await _prompts(services, session_id))
 
 
@@ -96,17 +102,10 @@ async def edit_checkpoint_prompt(
     agent_path: AgentPath,
     body: EditPrompt,
 ) -> PromptAnswer:
-    """For this session, from the end of the pause on, also over restarts and changes of the file, until
-    the edit is removed. The files stay as they are, unless `write` is true."""
-    await services.sessions.edit_prompt(
-        session_id,
-        checkpoint_id,
-        agent_path,
-        body.content,
-        base_hash=body.base_hash,
-        write=body.write,
-        actor=principal.actor,
-    )
+    """The edit applies to this session from the end of the pause until it is removed, across restarts and
+    changes of the file. No file changes unless `write` is true."""
+    change = PromptChange(checkpoint_id, agent_path, **body.model_dump())
+    await services.sessions.edit_prompt(session_id, change, actor=principal.actor)
     return await _prompt(services, session_id, agent_path, None)
 
 
@@ -118,7 +117,7 @@ async def edit_checkpoint_prompt(
 async def remove_prompt_edit(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, agent_path: AgentPath
 ) -> Response:
-    """At any time; a running agent takes the file's text at its next message boundary."""
+    """A running agent uses the text of the file from its next message boundary on."""
     await services.sessions.remove_prompt_edit(session_id, agent_path, actor=principal.actor)
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""What a client may say on a WebSocket: a closed union, read strictly.
+"""The frames that a client may send on a WebSocket: a closed union, parsed strictly.
 
 Owns: the frames and their limits. Never: acting on them (`stream`).
 """
@@ -27,21 +27,21 @@ class ClientFrame(BaseModel):
 
 
 class Ack(ClientFrame):
-    """The client has dealt with every frame up to `seq`."""
+    """The client has processed every frame up to `seq`."""
 
     type: Literal["ack"]
     seq: int = Field(ge=0, le=2**62)
 
 
 class Ping(ClientFrame):
-    """Answered by a `pong` with the same `id`."""
+    """Request a `pong` with the same `id`."""
 
     type: Literal["ping"]
     id: Annotated[str, Field(max_length=64)] | int | None = None
 
 
 class Subscribe(ClientFrame):
-    """From now on only frames of these channels are sent."""
+    """Send only frames of these channels from now on."""
 
     type: Literal["subscribe"]
     channels: list[Channel] = Field(min_length=1, max_length=8)
@@ -60,8 +60,7 @@ class Pause(ClientFrame):
 
 
 class Answer(ClientFrame):
-    """As `POST /sessions/{id}/interactions/{interaction_id}/answer`; the other names are those of its
-    body."""
+    """As `POST /sessions/{id}/interactions/{interaction_id}/answer`, with the fields of its body."""
 
     type: Literal["answer"]
     interaction_id: Annotated[str, Field(max_length=64)]
@@ -73,7 +72,7 @@ class Answer(ClientFrame):
     values: dict[str, FormValue] | None = None
 
     def body(self) -> AnswerInteraction:
-        """Return what the route would be sent; raises `ValidationFailed`."""
+        """Return the body of the route; raises `ValidationFailed`."""
         given = self.model_dump(exclude={"type", "interaction_id"}, exclude_unset=True)
         try:
             return AnswerInteraction.model_validate(given)
@@ -89,7 +88,7 @@ CLIENT_FRAMES: TypeAdapter[OneFrame] = TypeAdapter(Annotated[OneFrame, Field(dis
 
 
 def parse_client_frame(text: str) -> OneFrame:
-    """Return the frame in `text`; raise `BadRequest` or `ValidationFailed` that says what is wrong."""
+    """Return the frame in `text`. Raises `BadRequest` or `ValidationFailed`."""
     if len(text) > MAX_FRAME_CHARACTERS:
         raise BadRequest(f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large")
     value = parse_json(text.encode("utf-8", "surrogatepass"), "frame")
@@ -97,7 +96,7 @@ def parse_client_frame(text: str) -> OneFrame:
         return CLIENT_FRAMES.validate_python(value)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        # A place begins with the frame's type, which is no field.
+        # A location begins with the type of the frame, which is no field.
         frame = _FRAMES.get(str(found[0]["loc"][0])) if found[0]["loc"] else None
         raise validation_error(
             [{**one, "loc": one["loc"][1:] or ("type",)} for one in found], frame
@@ -111,7 +110,7 @@ class Pong(BaseModel):
 
 
 class FrameError(BaseModel):
-    """Why a frame of the client could not be followed: the body of an error."""
+    """The error of a frame that the client sent."""
 
     code: str
     message: str
@@ -119,16 +118,16 @@ class FrameError(BaseModel):
 
 
 SOCKET_FRAMES: dict[str, type[BaseModel]] = {"pong": Pong, "error": FrameError}
-"""What a socket sends beside the frames of a session, by type."""
+"""The frames of the socket itself, by type; all others belong to a session."""
 
 
 def pong_text(ping: Ping) -> str:
-    """Return the answer to a ping. It belongs to the socket, not to the session, so it has no `seq`."""
+    """Return the answer to a ping. It has no `seq`, because it belongs to the socket."""
     return _socket_frame("pong", Pong(id=ping.id).model_dump())
 
 
 def error_text(error: KagedError, redactor: Redactor) -> str:
-    """Return what a client is told about a frame that could not be followed."""
+    """Return the error frame for a frame of the client."""
     message, details = error_words(error, redactor)
     given: dict[str, Any] = {"details": details} if details else {}
     frame = FrameError(code=error.code, message=message, **given)

@@ -1,4 +1,4 @@
-"""Routes for the shell commands of a session: what runs, what was left running, stopping it.
+"""Routes for the shell commands of a session: list, show and stop them.
 
 Owns: parsing and answering. Never: starting a command; agents do, by a tool.
 """
@@ -12,23 +12,30 @@ from fastapi import APIRouter
 from app.api.dependencies import CommandId, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
 from app.api.schemas.tools import CommandAnswer, CommandOutputAnswer, CommandsAnswer
-from app.bridges.pty.manager import Command
-from app.daemon.lifespan import Services
+from app.api.scope_rules import READS_SESSION
+from app.bridges.pty.command import Command
+from app.daemon.services import Services
 from app.errors import NotFound
 
 router: APIRouter = noun_router("Commands")
 
 
-@router.get("/sessions/{session_id}/commands", summary="List the shell commands of a session, oldest first")
+@router.get(
+    "/sessions/{session_id}/commands",
+    summary="List the shell commands of a session, oldest first",
+    dependencies=READS_SESSION,
+)
 async def list_commands(services: ServicesDep, session_id: SessionId) -> CommandsAnswer:
-    """Those that run, those that outlived their call, and of these the last that ended."""
+    """Running commands, commands that outlived their call, and the newest ended ones of these."""
     await services.sessions.get(session_id)
-    found = services.terminals.list(session_id)
+    found = services.machine.terminals.list(session_id)
     return CommandsAnswer(commands=[CommandAnswer(**_fields(services, command)) for command in found])
 
 
 @router.get(
-    "/sessions/{session_id}/commands/{command_id}", summary="Show a shell command with the end of its output"
+    "/sessions/{session_id}/commands/{command_id}",
+    summary="Show a shell command with the end of its output",
+    dependencies=READS_SESSION,
 )
 async def get_command(
     services: ServicesDep, session_id: SessionId, command_id: CommandId
@@ -43,15 +50,15 @@ async def get_command(
 async def stop_command(
     services: ServicesDep, session_id: SessionId, command_id: CommandId
 ) -> CommandOutputAnswer:
-    """Answers when all of it is gone, after at most a few seconds of grace."""
+    """Answers once all processes have ended, after at most a few seconds of grace."""
     command = await _command(services, session_id, command_id)
-    await services.terminals.stop(command)
+    await services.machine.terminals.stop(command)
     return _answer(services, command)
 
 
 async def _command(services: Services, session_id: str, command_id: str) -> Command:
     await services.sessions.get(session_id)
-    command = services.terminals.get(session_id, command_id)
+    command = services.machine.terminals.get(session_id, command_id)
     if command is None:
         raise NotFound(f"There is no command {command_id} in this session.")
     return command
@@ -63,7 +70,7 @@ def _answer(services: Services, command: Command) -> CommandOutputAnswer:
 
 
 def _fields(services: Services, command: Command) -> dict[str, Any]:
-    """Return the fields of an answer; what commands say is without the daemon's secrets, as in results."""
+    """Return the fields of an answer, without the daemon's secrets."""
     return {
         "id": command.id,
         "agent_path": command.spec.agent_path,

@@ -1,4 +1,4 @@
-"""What routes are given: the services, who is asking, the page that a list is asked for.
+"""The dependencies of routes: services, principal, page of a list.
 
 Owns: reading them from a connection; each takes `HTTPConnection`, so that REST and WebSocket
 share it. Never: building a service (`lifespan`) or deciding who is let in (`access_middleware`).
@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from app.access.scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.error_handlers import REQUEST_ID_KEY
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.errors import Forbidden
 from app.harness.issues.author import Author
 
@@ -36,7 +36,7 @@ def get_operator(connection: HTTPConnection) -> Principal:
     """Return who is asking; refuse a read-only token even a look."""
     principal = get_principal(connection)
     if not principal.may_write:
-        raise Forbidden("Only an operator may do this.", reason="read_only")
+        raise Forbidden("This needs an operator's token.", reason="read_only")
     return principal
 
 
@@ -62,16 +62,16 @@ RuleId = Annotated[str, Path(description="A permission rule's id, `rul_...`.", m
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page of a list is asked for."""
+    """The requested page of a list."""
 
     limit: int
     cursor: str | None
 
 
 def get_page_request(
-    limit: Annotated[int, Query(ge=1, le=100, description="How many items at most.")] = 25,
+    limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
     cursor: Annotated[
-        str | None, Query(max_length=512, description="`next_cursor` of the page before.")
+        str | None, Query(max_length=512, description="The `next_cursor` of the previous page.")
     ] = None,
 ) -> PageRequest:
     return PageRequest(limit, cursor)

@@ -1,34 +1,28 @@
 """Errors as clients see them: one body for every status, one close code for every refusal.
 
-Owns: the mapping from exceptions to answers. Never: the codes and statuses (they are on the
-error classes). Nothing about the daemon's inside leaves through here.
+Owns: the mapping from exceptions to answers, without details of the daemon's inside. Never: codes and
+statuses, which are on the error classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, get_args
 
 import orjson
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 from starlette.websockets import WebSocket
 
-from app.api.known_fields import unknown_field
 from app.api.sign_in import sign_in_page
-from app.errors import (
-    BadRequest,
-    KagedError,
-    MethodNotAllowed,
-    NotFound,
-    PayloadTooLarge,
-    ValidationFailed,
-)
+from app.errors import BadRequest, KagedError, MethodNotAllowed, NotFound, PayloadTooLarge, ValidationFailed
 from app.observability import Redactor
+from app.tools.contract.naming import closest
 from app.tools.dispatch.arguments import length_in_words
 
 REQUEST_ID_KEY = "kaged.request_id"
@@ -68,7 +62,6 @@ def request_id_of(connection: HTTPConnection) -> str:
 
 
 def error_body(error: KagedError, request_id: str, redactor: Redactor | None = None) -> bytes:
-    """Return the JSON of the error body."""
     message, details = error_words(error, redactor)
     body: dict[str, Any] = {"code": error.code, "message": message, "request_id": request_id}
     if details:
@@ -135,7 +128,7 @@ def validation_error(errors: list[Any], shape: Any = None) -> ValidationFailed:
 def _sentence(finding: Any, shape: Any, location: list[int | str]) -> str:
     match finding.get("type"):
         case "extra_forbidden":
-            return unknown_field(shape, location)
+            return _unknown_field(shape, location)
         case "missing":
             return "is required"
         case "too_long" | "too_short":
@@ -152,7 +145,7 @@ def from_framework(status: int, detail: str, allow: Collection[str], method: str
             return NotFound(f"There is nothing at {path}.", reason="no_such_route")
         case 405:
             return MethodNotAllowed(
-                f"{method} is not possible at {path}; it takes {', '.join(allow)}.",
+                f"{path} does not support {method}; it supports {', '.join(allow)}.",
                 details={"allow": list(allow)},
             )
         case 413:
@@ -233,3 +226,35 @@ def install_error_handlers(app: FastAPI) -> None:
         app.add_exception_handler(status, _answer_framework)
     app.add_exception_handler(RequestValidationError, _answer_validation)
     app.add_exception_handler(WebSocketRequestValidationError, _answer_validation)
+
+
+def _unknown_field(shape: Any, place: Sequence[int | str]) -> str:
+    """Return the message about the unknown field at `place` in a body of the given type: the fields that are
+    known there, and the one that was probably meant. Of a place that the type does not tell, neither."""
+    known = list(_model_at(shape, place[:-1]))
+    if not known:
+        return "unknown field"
+    near = closest(str(place[-1]), known, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown field (known: {', '.join(known)}){hint}"
+
+
+def _model_at(shape: Any, place: Sequence[int | str]) -> Sequence[str]:
+    """Return the names of the fields of the object at `place`; a list's items are numbers in it."""
+    for part in place:
+        model = _model_in(shape)
+        if model is None:
+            return ()
+        if isinstance(part, int):
+            continue  # an item of the list whose items are this model
+        field = model.model_fields.get(part)
+        shape = field.annotation if field is not None else None
+    model = _model_in(shape)
+    return () if model is None else tuple(model.model_fields)
+
+
+def _model_in(shape: Any) -> type[BaseModel] | None:
+    """Return the first model in a type: itself, or one of its arguments (`list[Model] | None`)."""
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return shape
+    return next((model for argument in get_args(shape) if (model := _model_in(argument))), None)

@@ -1,6 +1,6 @@
-"""Is the daemon up, is it ready, and which version is it: open to everybody.
+"""Health, readiness and versions, without a token.
 
-Owns: the three routes that monitoring asks. Never: anything about projects or sessions.
+Owns: the three routes for monitoring. Never: anything about projects or sessions.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import time
+from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Request, Response
 
@@ -15,7 +16,7 @@ from app import __version__
 from app.api.dependencies import ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.operations import Check, Health, Readiness, Versions
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.errors import KagedError
 from app.storage.file_failures import check_room
 from app.storage.schema_version import HEAD, current_revision
@@ -27,12 +28,12 @@ API_VERSION = "v1"
 
 READINESS_SECONDS = 1.0
 ANSWER_SECONDS = 1.5
-"""So long is waited for the database and the disk; whoever monitors gives up after two seconds or more."""
+"""How long the checks may take; monitors give up after two seconds or more."""
 
 
 class RecentReadiness:
-    """The last answer, for a while: anybody may ask, and each look reads the database. A look that takes too
-    long goes on, and no other one is begun meanwhile: it would wait for the same."""
+    """The last answer, cached because anybody may ask and each check reads the database. A check that takes
+    too long continues, and no second one starts meanwhile."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -48,8 +49,9 @@ class RecentReadiness:
             return self._found
 
     async def _look(self, services: Services) -> Readiness:
-        if self._looking is None:
+        if self._looking is None or self._looking.done():  # nobody knows how old a late answer is
             self._looking = asyncio.create_task(_look(services), name="readiness")
+            self._looking.add_done_callback(lambda done: done.cancelled() or done.exception())
         done, _ = await asyncio.wait({self._looking}, timeout=ANSWER_SECONDS)
         if not done:
             silent = Check(status="failed", detail=f"It did not answer within {ANSWER_SECONDS} s.")
@@ -66,8 +68,8 @@ async def get_health() -> Health:
 
 @root_router.get("/readyz", summary="Check that the daemon is ready")
 async def get_readiness(request: Request, services: ServicesDep, response: Response) -> Readiness:
-    """Looks at the database, its schema, the room on the disk and the sandbox, at most once in a second. The
-    answer is 503 when one that the daemon needs has failed; it comes within two seconds."""
+    """Checks the database, its schema, the free disk space and the sandbox, at most once per second. The
+    status is 503 when a required check failed. The answer comes within two seconds."""
     recent: RecentReadiness = request.app.state.readiness
     found = await recent.get(services)
     response.status_code = 200 if found.ready else 503
@@ -86,36 +88,36 @@ async def get_versions() -> Versions:
 
 async def _look(services: Services) -> Readiness:
     checks = {
-        "storage": await _check_storage(services),
-        "migrations": await _check_migrations(services),
+        "storage": await _checked(_problem_of_storage, services),
+        "migrations": await _checked(_problem_of_schema, services),
         "sandbox": _check_sandbox(services),
     }
     return Readiness(ready=all(check.status != "failed" for check in checks.values()), checks=checks)
 
 
 def _check_sandbox(services: Services) -> Check:
-    """Without cages the daemon works as far as it can, unless the operator has asked for a kind of them."""
-    tier, mode = services.tier, services.settings.sandbox.mode
+    """Missing cages fail the check only when the settings require a kind of them."""
+    tier, mode = services.machine.tier, services.settings.sandbox.mode
     detail = f"{tier.name}: {tier.reason}" + (f". {tier.advice}" if tier.advice else "")
     if tier.name in ("full", "landlock"):
         return Check(status="ok", detail=detail)
     return Check(status="failed" if mode in ("full", "landlock") else "absent", detail=detail)
 
 
-async def _check_storage(services: Services) -> Check:
+async def _checked(check: Callable[[Services], Awaitable[str | None]], services: Services) -> Check:
     try:
-        await services.storage.read(lambda uow: uow.projects.list(limit=1, cursor=None))
-        await asyncio.to_thread(check_room, services.settings.daemon.data_dir)
+        problem = await check(services)
     except KagedError as error:
-        return Check(status="failed", detail=error.message)
-    return Check(status="ok")
+        problem = error.message
+    return Check(status="ok") if problem is None else Check(status="failed", detail=problem)
 
 
-async def _check_migrations(services: Services) -> Check:
-    try:
-        revision = await services.storage.read(lambda uow: current_revision(uow.connection))
-    except KagedError as error:
-        return Check(status="failed", detail=error.message)
-    if revision != HEAD:
-        return Check(status="failed", detail=f"The schema is {revision}; this version needs {HEAD}.")
-    return Check(status="ok")
+async def _problem_of_storage(services: Services) -> str | None:
+    await services.storage.read(lambda uow: uow.projects.list(limit=1, cursor=None))
+    await asyncio.to_thread(check_room, services.settings.daemon.data_dir)
+    return None
+
+
+async def _problem_of_schema(services: Services) -> str | None:
+    revision = await services.storage.read(lambda uow: current_revision(uow.connection))
+    return None if revision == HEAD else f"The schema is {revision}; this version needs {HEAD}."

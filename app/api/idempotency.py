@@ -1,12 +1,10 @@
-"""`Idempotency-Key`: the same request sent twice happens once and is answered alike.
+"""`Idempotency-Key`: a repeated request takes effect once and gets the first answer.
 
-Owns: the key of an operation that is under way, and what a repeat is told. Never: which operations
-take a key (they say so with `IDEMPOTENT` or `CLAIMED`).
+Owns: keys in use, and the answer to a repeat. Never: which operations take a key (`IDEMPOTENT`, `CLAIMED`).
 
-The effect of most operations is one unit of work, and the key is stored in it with the answer
-(`storage.keyed_effect`): without the row nothing has happened, and a repeat runs. The others are
-claimed: a claim is stored before the operation starts, so that a daemon that dies in the middle leaves
-a trace. The repeat is then told that the outcome is not known instead of doing it a second time.
+Most operations take effect in one unit of work, which also stores the key with the answer
+(`storage.keyed_effect`): without the row nothing has happened, and a repeat runs. The others are claimed: a
+claim is stored first, so after a crash a repeat answers that the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -87,7 +85,9 @@ class Idempotency:
                 while (twin := self._under_way.get(identity)) is not None:
                     await twin.wait()
         except TimeoutError:
-            raise Conflict("The first request with this key is not finished.", reason="in_progress") from None
+            raise Conflict(
+                "The first request with this key is still running.", reason="in_progress"
+            ) from None
 
 
 async def _run(storage: Storage, row: IdempotencyKey, call: Callable[[], Awaitable[Response]]) -> Response:
@@ -140,8 +140,8 @@ def _repeat(earlier: IdempotencyKey, body_digest: str) -> Response:
         raise Conflict("This Idempotency-Key was used with another body.", reason="idempotency_key_reused")
     if earlier.status is None:
         raise Conflict(
-            "The daemon stopped while it worked on the first request with this key; whether it took effect "
-            "is not known. Look before you send it again with a new key.",
+            "The daemon stopped during the first request with this key, so its outcome is unknown. Check the "
+            "outcome before you send the request with a new key.",
             reason="outcome_unknown",
         )
     return Response(

@@ -1,4 +1,4 @@
-"""Routes for interactions: what waits for a human, and the human's answer.
+"""Routes for interactions: questions to people, and their answers.
 
 Owns: parsing and answering. Never: who waits for the answer (`harness.questions`).
 """
@@ -13,14 +13,10 @@ from starlette.responses import Response
 from app.api.dependencies import InteractionId, PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, IdempotencyKeyHeader, noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.interactions import (
-    AnswerInteraction,
-    InteractionAnswer,
-    InteractionStateName,
-    given_in,
-)
+from app.api.schemas.interactions import AnswerInteraction, InteractionAnswer, InteractionStateName, answer_in
 from app.api.schemas.model import PageOf
 from app.api.schemas.uploads import UploadAnswer
+from app.api.scope_rules import READS_SESSION
 from app.api.uploads import FILE_BODY, FileName, receive_file
 from app.storage.keyed_effect import answer_with
 from app.storage.models import Interaction
@@ -28,7 +24,11 @@ from app.storage.models import Interaction
 router: APIRouter = noun_router("Interactions")
 
 
-@router.get("/sessions/{session_id}/interactions", summary="List a session's questions, newest first")
+@router.get(
+    "/sessions/{session_id}/interactions",
+    summary="List a session's questions, newest first",
+    dependencies=READS_SESSION,
+)
 async def list_interactions(
     services: ServicesDep,
     session_id: SessionId,
@@ -42,7 +42,11 @@ async def list_interactions(
     return answer_page(found, InteractionAnswer.model_validate)
 
 
-@router.get("/sessions/{session_id}/interactions/{interaction_id}", summary="Show a question with its answer")
+@router.get(
+    "/sessions/{session_id}/interactions/{interaction_id}",
+    summary="Show a question with its answer",
+    dependencies=READS_SESSION,
+)
 async def get_interaction(
     services: ServicesDep, session_id: SessionId, interaction_id: InteractionId
 ) -> InteractionAnswer:
@@ -63,12 +67,12 @@ async def answer_interaction(
     interaction_id: InteractionId,
     body: AnswerInteraction,
 ) -> InteractionAnswer:
-    """Only the first answer counts: a later one is a conflict that says what was answered, and by
-    whom. A session that paused for questions goes on when the last of them is answered. `always` also
-    answers other requests that the rules it stores allow, as long as a run waits for them."""
+    """Only the first answer counts. A later one is a conflict that names the first answer and its author. A
+    session that paused for questions continues once the last of them is answered. `always` also answers other
+    open requests of running runs that its new rules allow."""
     answer_with(Interaction, lambda row: (200, InteractionAnswer.model_validate(row)))
     answered = await services.sessions.interactions.answer(
-        session_id, interaction_id, given_in(body), principal.actor
+        session_id, interaction_id, answer_in(body), principal.actor
     )
     return InteractionAnswer.model_validate(answered)
 
@@ -89,8 +93,8 @@ async def upload_interaction_file(
     name: FileName = None,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Give its id as the value of a field of the type `file`. As `POST /uploads`, for the project of the
-    session; a file that no answer names is removed after a day."""
+    """Send the id of the upload as the value of a `file` field. Works like `POST /uploads` for the project of
+    the session. A file that no answer names is removed after a day."""
     await services.sessions.interactions.open_form(session_id, interaction_id)
     session = await services.sessions.get(session_id)
     return await receive_file(

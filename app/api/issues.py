@@ -55,16 +55,16 @@ async def list_issues(
     project_id: ProjectId,
     page: PageDep,
     status: Annotated[
-        list[IssueStatus] | None, Query(description="Only of this status; may be given several times.")
+        list[IssueStatus] | None, Query(description="Only issues with this status; may be repeated.")
     ] = None,
     assignment: Annotated[
-        str | None, Query(max_length=200, description="Only those with this assignment.")
+        str | None, Query(max_length=200, description="Only issues with this assignment.")
     ] = None,
     search: Annotated[
         str | None,
         Query(
-            description='Words that all are in title, text or comments; `"a phrase"`, `prefix*`, `-without`, '
-            "`OR` between alternatives. The best come first."
+            description='Words that must all occur in title, text or comments: `"a phrase"`, `prefix*`, '
+            "`-without`, `OR` between alternatives. The best matches come first."
         ),
     ] = None,
 ) -> IssuePage:
@@ -114,8 +114,8 @@ async def get_issue(
 async def edit_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: EditIssue
 ) -> EditedIssue:
-    """An assignment starts the work: `primary` a session, `workflow:<name>` a run of the workflow;
-    `session:<id>` binds that session. The issue becomes `assigned`, unless it is in progress."""
+    """An assignment starts the work: `primary` starts a session, `workflow:<name>` starts a run of the
+    workflow, `session:<id>` binds that session. The issue becomes `assigned`, unless it is in progress."""
     given = body.assignment if "assignment" in body.model_fields_set else NOT_GIVEN
     edited = await services.management.issues.edit(
         project_id, number, author, title=body.title, body=body.body, assignment=given
@@ -153,8 +153,8 @@ async def transition_issue(
     number: IssueNumber,
     body: TransitionIssue,
 ) -> TransitionedIssue:
-    """A move that is not legal is a conflict with `details.legal`. An operator who resolves an issue
-    accepts the criteria that are left on its checklist."""
+    """An illegal transition is a conflict with `details.legal`. Resolving an issue accepts the remaining
+    criteria of its checklist."""
     answer_with(Moved, lambda moved: (200, _transitioned(moved)))
     moved = await services.management.issues.transition(
         project_id, number, author, to=body.to, comment=body.comment
@@ -187,14 +187,14 @@ async def list_issue_links(services: ServicesDep, project_id: ProjectId, number:
 
 @router.post(
     "/projects/{project_id}/issues/{number}/links",
-    summary="Link an issue with another one",
+    summary="Link an issue to another issue",
     status_code=201,
     dependencies=[IDEMPOTENT],
 )
 async def link_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: LinkIssue
 ) -> IssueLinkAnswer:
-    """Two issues have one link of a kind, in one direction."""
+    """Two issues have at most one link of a kind in each direction."""
     answer_with(LinkedIssue, lambda link: (201, IssueLinkAnswer.of(link)))
     link = await services.management.issues.relations.link(
         project_id, number, author, kind=body.kind, target=body.target
@@ -219,8 +219,7 @@ async def list_issue_attachments(
     services: ServicesDep, project_id: ProjectId, number: IssueNumber
 ) -> IssueAttachments:
     """Their contents are at `/uploads/{id}/content`."""
-    found = await services.management.issues.relations.attachments(project_id, number)
-    return IssueAttachments(items=[UploadAnswer.model_validate(file) for file in found])
+    return _attached(await services.management.issues.relations.attachments(project_id, number))
 
 
 @router.post(
@@ -251,6 +250,6 @@ def _attached(files: Sequence[Upload]) -> IssueAttachments:
 async def detach_file_from_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, upload_id: UploadId
 ) -> Response:
-    """It is removed in time."""
+    """The file is deleted later, because nothing uses it any more."""
     await services.management.issues.relations.detach(project_id, number, author, upload_id)
     return Response(status_code=204)

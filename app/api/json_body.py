@@ -14,17 +14,17 @@ from app.errors import BadRequest
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
-"""Objects, arrays and what they hold: a few megabytes of `{},{},{}` would cost a gigabyte."""
+"""Objects, arrays and their items: a few megabytes of `{},{},{}` would need a gigabyte of memory."""
 MAX_KEYS = 5_000
-"""Of one object: each that nobody knows is an error of its own, and ninety thousand take half a second."""
+"""Of one object: each unknown key is a separate error, and ninety thousand of them take half a second."""
 _SHOWN = 100
 _QUICKLY_READ = 100_000
-"""Characters that may be read a second time, slowly, to say what is wrong."""
+"""Characters that may be parsed again, slowly, to locate the error."""
 
 
 def parse_json(body: bytes, what: str = "body") -> Any:
-    """Return the JSON value in `body`; raise `BadRequest` that says what is wrong and where. `what` is the
-    word for it, in sentences."""
+    """Return the JSON value in `body`. Raises `BadRequest` with the position of the error; `what` is the noun
+    in its message."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -51,8 +51,8 @@ def parse_json(body: bytes, what: str = "body") -> Any:
 
 
 def _check_count(body: bytes, what: str) -> None:
-    """Refuse very many values by their commas and brackets: the parser would hold everybody up while it
-    makes them. What is refused here has too many for certain, if it is JSON at all."""
+    """Refuse very many values by counting commas and brackets, before the parser blocks the event loop. The
+    count is a lower bound."""
     if _separators(body) <= MAX_VALUES:
         return
     plain = _without_escapes(body)
@@ -70,8 +70,8 @@ def _without_texts(plain: bytes) -> bytes:
 
 
 def _check_keys(text: str, keys: int, what: str) -> None:
-    """Refuse an object that has a key twice: readers differ in which of the two they take. Outside of texts
-    each key has one colon, and the parser has kept `keys` of them."""
+    """Refuse an object with a repeated key, because parsers differ in which value they take. Outside of
+    strings each key has one colon, and the parser kept `keys` of them."""
     if _without_texts(_without_escapes(text.encode())).count(b":") == keys:
         return
 
@@ -80,7 +80,7 @@ def _check_keys(text: str, keys: int, what: str) -> None:
         for key, _ in pairs:
             if key in seen:
                 raise BadRequest(
-                    f"An object in the {what} has the key {key[:_SHOWN]!r} more than once.",
+                    f"An object in the {what} repeats the key {key[:_SHOWN]!r}.",
                     reason="duplicate_key",
                     details={"key": key[:_SHOWN]},
                 )
@@ -88,7 +88,7 @@ def _check_keys(text: str, keys: int, what: str) -> None:
 
     if len(text) <= _QUICKLY_READ:
         json.loads(text, object_pairs_hook=unique)
-    raise BadRequest(f"An object in the {what} has a key more than once.", reason="duplicate_key")
+    raise BadRequest(f"An object in the {what} repeats a key.", reason="duplicate_key")
 
 
 def _separators(body: bytes) -> int:
@@ -100,7 +100,7 @@ def _too_many(what: str) -> BadRequest:
 
 
 def _check_size(value: Any, what: str) -> int:
-    """Walk the value level by level; a body that nests deeply must not cost the stack. Returns how many keys
+    """Walk the value level by level, because deep nesting must not exhaust the stack. Return how many keys
     its objects have."""
     level = [value]
     seen = keys = 0
@@ -126,7 +126,7 @@ def _check_size(value: Any, what: str) -> int:
 
 
 def _check_nul(value: Any, what: str, path: str = "") -> None:
-    """Refuse NUL characters, which neither paths nor every database can hold, and say where."""
+    """Refuse NUL characters, which neither paths nor every database can store."""
     if isinstance(value, dict):
         for key, item in value.items():
             _check_nul(key, what, path)
@@ -136,7 +136,7 @@ def _check_nul(value: Any, what: str, path: str = "") -> None:
             _check_nul(item, what, f"{path}.{index}" if path else str(index))
     elif isinstance(value, str) and "\x00" in value:
         raise BadRequest(
-            f"A text in the {what} has a NUL character in it.",
+            f"A string in the {what} contains a NUL character.",
             reason="nul_character",
             details={"field": path},
         )

@@ -26,8 +26,8 @@ IdempotencyKeyHeader = Annotated[
     str | None,
     Header(
         alias=HEADER,
-        description="Any text of at most 255 printable characters. The same key with the same body gives "
-        "the first answer again; with another body it is a conflict.",
+        description="At most 255 printable characters. A repeated key with the same body returns the first "
+        "answer; with another body it is a conflict.",
         max_length=255,
     ),
 ]
@@ -42,18 +42,19 @@ async def _declare_claimed_key(idempotency_key: IdempotencyKeyHeader = None) -> 
 
 
 IDEMPOTENT = Depends(_declare_idempotency_key)
-"""Of an operation that stores its effect with its key (`storage.keyed_effect`), or that has the same effect
+"""For an operation that stores its effect with its key (`storage.keyed_effect`), or that has the same effect
 when it is done again."""
 CLAIMED = Depends(_declare_claimed_key)
-"""Of an operation with more than one effect, or with one outside the database: its key is claimed first."""
+"""For an operation with more than one effect, or with one outside the database: its key is claimed first."""
 
 
 class KagedRoute(APIRoute):
     """Parses JSON bodies strictly, and runs operations marked `IDEMPOTENT` or `CLAIMED` once for each key.
-    An operation's id is the name of its function."""
+    An operation's id is the name of its function, unless it has one."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint, **{**options, "operation_id": endpoint.__name__})
+        operation_id = options.pop("operation_id", None) or endpoint.__name__
+        super().__init__(path, endpoint, operation_id=operation_id, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()

@@ -1,7 +1,6 @@
 """Signing a browser in.
 
-Owns: the launch link's exchange for cookies. Never: tokens themselves (`access.tokens`), nor the
-page that a browser lands on (`web.mount`).
+Owns: the exchange of the launch link for cookies. Never: tokens (`access.tokens`) or the page (`web.mount`).
 Keeps S17 of docs/security.md.
 """
 
@@ -35,9 +34,9 @@ async def launch(
     services: ServicesDep,
     token: Annotated[str, Query(max_length=200, description="The code from the launch link.")] = "",
 ) -> Response:
-    """Trades the code for an HttpOnly session cookie and a CSRF cookie that pages can read, then
-    goes on to `/`. A code is good for one exchange. When another site has opened the link
-    (`Sec-Fetch-Site`), the answer is a page with a button, and the code stays good."""
+    """Exchanges the code for an HttpOnly session cookie and a CSRF cookie that pages can read, then redirects
+    to `/`. A code works once. When another site opened the link (`Sec-Fetch-Site`), the answer is a page with
+    a button, and the code stays valid."""
     answer = RedirectResponse("/", status_code=303)
     if services.access.settings.mode != "token":
         return answer

@@ -15,6 +15,7 @@ from app.api.pagination import answer_page
 from app.api.runs import run_answer
 from app.api.schemas.messages import EditMessage, MessageAnswer, PostedMessageAnswer, PostMessage, brief
 from app.api.schemas.model import PageOf
+from app.api.scope_rules import READS_SESSION
 from app.errors import NotFound, ValidationFailed
 from app.harness.conversation.session_rows import PostedMessage
 from app.storage.keyed_effect import answer_with
@@ -29,7 +30,9 @@ Mode = Literal["queue", "steer", "reject"]
     summary="Post a message to a session",
     status_code=201,
     dependencies=[IDEMPOTENT],
-    responses={202: {"model": PostedMessageAnswer, "description": "Stored; it waits for the active run."}},
+    responses={
+        202: {"model": PostedMessageAnswer, "description": "Stored; the message waits for the active run."}
+    },
 )
 async def post_message(
     services: ServicesDep,
@@ -39,11 +42,11 @@ async def post_message(
     response: Response,
     mode: Annotated[Mode | None, Query(description="As `mode` in the body.")] = None,
 ) -> PostedMessageAnswer:
-    """Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the
-    message waits in the queue or steers the active run."""
+    """Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
+    queued or steers the active run."""
     if mode is not None and body.mode is not None and mode != body.mode:
         raise ValidationFailed(
-            "The mode is given twice.", fields={"mode": "differs between address and body"}
+            "The mode differs between query and body.", fields={"mode": "differs between query and body"}
         )
     answer_with(PostedMessage, _posted)
     posted = await services.sessions.post_message(
@@ -67,21 +70,25 @@ def _posted(posted: PostedMessage) -> tuple[int, PostedMessageAnswer]:
     return 202 if posted.queued else 201, answer
 
 
-@router.get("/sessions/{session_id}/messages", summary="List a session's messages")
+@router.get(
+    "/sessions/{session_id}/messages", summary="List a session's messages", dependencies=READS_SESSION
+)
 async def list_messages(
     services: ServicesDep,
     session_id: SessionId,
     page: PageDep,
-    include_superseded: Annotated[bool, Query(description="Also those that a rollback took back.")] = False,
+    include_superseded: Annotated[
+        bool, Query(description="Include messages that a rollback removed.")
+    ] = False,
     agent_path: Annotated[
-        str | None, Query(max_length=2000, description="Only those of one agent, as `primary`.")
+        str | None, Query(max_length=2000, description="Only messages of one agent, such as `primary`.")
     ] = None,
     run_id: Annotated[
-        str | None, Query(max_length=64, description="Only those of one run: of one delegation.")
+        str | None, Query(max_length=64, description="Only messages of one run, such as one delegation.")
     ] = None,
 ) -> PageOf[MessageAnswer]:
-    """Of all agents, each with its `agent_path`, in order; messages that wait in the queue come last.
-    Pictures that tools showed are left out of a list: ask for the message itself."""
+    """The messages of all agents in order, each with its `agent_path`; queued messages come last. Images in
+    tool results are omitted: request the message itself."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.messages.page(
@@ -96,9 +103,11 @@ async def list_messages(
     return answer_page(found, brief)
 
 
-@router.get("/sessions/{session_id}/messages/{message_id}", summary="Show one message")
+@router.get(
+    "/sessions/{session_id}/messages/{message_id}", summary="Show one message", dependencies=READS_SESSION
+)
 async def get_message(services: ServicesDep, session_id: SessionId, message_id: MessageId) -> MessageAnswer:
-    """The whole of it, also of a tool result that a frame was too small for (`contentRef`)."""
+    """The complete message, also when a frame had only part of a tool result (`contentRef`)."""
     found = await services.storage.read(lambda uow: uow.messages.get(message_id))
     if found is None or found.session_id != session_id:
         raise NotFound(f"The session has no message {message_id}.")
@@ -109,7 +118,7 @@ async def get_message(services: ServicesDep, session_id: SessionId, message_id: 
 async def edit_message(
     services: ServicesDep, session_id: SessionId, message_id: MessageId, body: EditMessage
 ) -> MessageAnswer:
-    """`409 not_waiting` once it is in the conversation."""
+    """`409 not_waiting` once the message is in the conversation."""
     return MessageAnswer.model_validate(
         await services.sessions.queued_messages.edit(session_id, message_id, body.content)
     )
@@ -119,6 +128,6 @@ async def edit_message(
     "/sessions/{session_id}/messages/{message_id}", summary="Remove a queued message", status_code=204
 )
 async def remove_message(services: ServicesDep, session_id: SessionId, message_id: MessageId) -> Response:
-    """`409 not_waiting` once it is in the conversation: `rollback` takes it out of that."""
+    """`409 not_waiting` once the message is in the conversation; `rollback` removes it from there."""
     await services.sessions.queued_messages.remove(session_id, message_id)
     return Response(status_code=204)

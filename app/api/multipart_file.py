@@ -72,7 +72,7 @@ class MultipartFile:
     def _begin_part(self) -> None:
         self._parts += 1
         if self._parts > 1:
-            raise _invalid("it has a second part: send one file; what belongs to it goes into the address")
+            raise _invalid("it has a second part; send one file, and its options in the query")
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
         self._found.append(data[start:end])
@@ -94,9 +94,7 @@ class MultipartFile:
 
     def _end_headers(self) -> None:
         if not self.name:
-            raise _invalid(
-                "its part has no `filename`: send one file; what belongs to it goes into the address"
-            )
+            raise _invalid("its part has no `filename`; send one file, and its options in the query")
 
     def _end(self) -> None:
         self._complete = True

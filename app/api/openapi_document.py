@@ -1,7 +1,6 @@
-"""The OpenAPI document: generated from the routes, completed with what holds for all of them.
+"""The OpenAPI document: generated from the routes, then completed with what all of them share.
 
-Owns: security schemes, error answers and the WebSockets in the document, and its exact text.
-Never: routes. It is made when asked for, not at start.
+Owns: security schemes, error answers and the WebSockets in the document, and its exact text. Never: routes.
 """
 
 from __future__ import annotations
@@ -16,47 +15,47 @@ from app.api.access_rules import PUBLIC_PATHS, SAFE_METHODS
 from app.api.client_frames import CLIENT_FRAMES
 
 _DESCRIPTION = """\
-The interface of kaged, a self-hosted daemon for coding agents.
+The HTTP interface of kaged, a self-hosted daemon for coding agents.
 
-Send `Authorization: Bearer <token>`. Every answer bears `X-Request-Id`. Every error has the same
-body. Lists take `limit` and `cursor`. Operations that create take an `Idempotency-Key`. Events
-come over the WebSockets, which `x-websockets` describes; their frames are in `events.schema.json`.
+Send `Authorization: Bearer <token>`. Every answer has `X-Request-Id`. Every error has the same body. Lists
+take `limit` and `cursor`. Operations that create something take an `Idempotency-Key`. Events come over
+WebSockets, which `x-websockets` describes; `events.schema.json` has their frames.
 """
 
 _TAGS = (
-    ("Health", "Is the daemon up, and which version is it."),
+    ("Health", "Health, readiness and version of the daemon."),
     ("Access", "Tokens, and signing browsers in."),
     ("Projects", "Project folders and their project files."),
     ("Sessions", "Conversations with a project's agents."),
-    ("Messages", "What is said in a session."),
-    ("Runs", "The agents' work on messages, and steering it."),
-    ("Checkpoints", "Where a session paused, the prompts in force, going back and forking."),
+    ("Messages", "The messages of a session."),
+    ("Runs", "Runs of agents: list, pause, resume, cancel and retry them."),
+    ("Checkpoints", "Checkpoints, prompts, rollbacks and forks."),
     ("Compactions", "Compactions of an agent's context, with their summaries."),
-    ("Interactions", "What is asked of humans, and their answers."),
-    ("Issues", "What is to be done in a project: its issues, their history, links and files."),
-    ("Uploads", "Files that are handed in first and named later, by a form, an issue or a workflow."),
-    ("Workflows", "Prepared tasks of a project: started with inputs, they run in sessions of their own."),
-    ("Commands", "Shell commands that run, or that agents left running."),
-    ("Tools", "What agents can do, and doing it by hand."),
-    ("Permissions", "What agents may do, by rules of a project or a session."),
-    ("Plugins", "Programs that projects bring: their hooks, tools and how they fare."),
+    ("Interactions", "Questions and permission requests to people, and their answers."),
+    ("Issues", "Issues of a project, with history, links, files and checklists."),
+    ("Uploads", "Files for forms, issues and workflows: upload them first, then name their ids."),
+    ("Workflows", "Workflows of a project and their runs; each run has its own session."),
+    ("Commands", "Shell commands of agents that run now or in the background."),
+    ("Tools", "Tools of agents, and calling one directly."),
+    ("Permissions", "Permission rules of a project or a session."),
+    ("Plugins", "Plugins of projects, with their hooks, tools and state."),
     ("Providers", "Models and the services that run them."),
-    ("Operations", "The audit trail, and catching up."),
+    ("Operations", "Audit trail, log, metrics, and missed events."),
 )
 
 _ERROR_TEXTS = {
     "400": "The request is malformed, or a field is not valid (`details.fields`).",
-    "401": "There is no valid token.",
-    "403": "The token, the Host or the Origin may not do this.",
-    "404": "There is no such thing.",
-    "408": "The body does not arrive in time.",
-    "409": "It is not possible in the present state (`details.state`).",
+    "401": "The request has no valid token.",
+    "403": "The token, the Host or the Origin does not allow this.",
+    "404": "The resource does not exist.",
+    "408": "The body did not arrive in time.",
+    "409": "The present state does not allow this (`details.state`).",
     "410": "The resource existed and was removed.",
     "413": "The body is too large.",
     "422": "The project file has errors (`details.diagnostics`).",
-    "429": "Too much at once, or too often (`details.reason`); `Retry-After` says when to ask again.",
+    "429": "A limit is reached (`details.reason`); `Retry-After` says when to retry.",
     "500": "The daemon failed; its log has the request id.",
-    "503": "The daemon cannot work now; `Retry-After` says when to ask again.",
+    "503": "The daemon cannot work now; `Retry-After` says when to retry.",
     "507": "The disk of the daemon's data folder is full.",
 }
 
@@ -106,7 +105,7 @@ _SECURITY_SCHEMES = {
 
 _NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
 _NAMING_OTHERS = frozenset({"create_session", "load_project", "sync_sessions", "validate_dsl"})
-"""What they are about stands in the query or the body, and may not be there."""
+"""Their query or body names a resource that may not exist."""
 _READ_WHEN_IDLE = frozenset({"export_session"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
@@ -185,21 +184,21 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
 
 
 def _websockets() -> dict[str, Any]:
-    """Describe what OpenAPI has no words for."""
+    """Return the description of the WebSockets, which OpenAPI cannot describe."""
     client = CLIENT_FRAMES.json_schema(ref_template="#/x-websockets/client_frames/$defs/{model}")
     return {
         "client_frames": client,
         "server_frames": {"$ref": "events.schema.json"},
         "subprotocols": ["kaged.v1", "kaged.bearer.<token>"],
         "close_codes": {
-            "1008": "malformed frames, again and again",
-            "1012": "the daemon restarts; come back with after_seq",
-            "4008": "too slow; come back with after_seq",
+            "1008": "too many malformed frames",
+            "1012": "the daemon restarts; reconnect with after_seq",
+            "4008": "too slow; reconnect with after_seq",
             "4401": "unauthenticated",
             "4403": "forbidden",
             "4404": "no such session",
             "4408": "idle",
-            "4429": "too many frames or sockets; come back later",
+            "4429": "too many frames or sockets; retry later",
         },
         "paths": {
             "/api/v1/sessions/{session_id}/ws": {

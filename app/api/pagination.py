@@ -18,7 +18,6 @@ AnswerT = TypeVar("AnswerT", bound=AnswerModel)
 
 
 def answer_page(page: Page[RowT], convert: Callable[[RowT], AnswerT]) -> PageOf[AnswerT]:
-    """Return `page` with each row converted."""
     return PageOf(items=[convert(row) for row in page.items], next_cursor=page.next_cursor, total=page.total)
 
 
@@ -27,7 +26,7 @@ def page_by_name(
 ) -> Page[RowT]:
     """Return one page of a list that is in memory, in the order of the rows' names or ids.
 
-    `kind` tells the cursors of this list from those of others. Raises `ValidationFailed` for a cursor
+    `kind` distinguishes the cursors of this list from others. Raises `ValidationFailed` for a cursor
     that is not one of this list."""
     named = {name_of(row): row for row in rows}
     after = "" if page.cursor is None else decode_cursor(page.cursor, kind, (str,))[0]

@@ -6,16 +6,17 @@ project file, which only change with the file.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, ProjectId, RuleId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.permissions import CreatePermission, PermissionAnswer, RuleAnswer
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.projects.permissions import RuleScope
 from app.harness.projects.rule_effect import overruled_by
@@ -27,121 +28,111 @@ from app.tools.contract.rules import check_permission_name
 router: APIRouter = noun_router("Permissions")
 
 _EXISTS: dict[int | str, dict[str, Any]] = {
-    200: {"model": PermissionAnswer, "description": "The same rule was there already."}
+    200: {"model": PermissionAnswer, "description": "The same rule existed already."}
 }
+Scoped = tuple[RuleScope, CompiledProject | None]
+"""Whose rules they are, and the project as it is compiled for that."""
 
 
-@router.get("/projects/{project_id}/permissions", summary="List a project's permission rules, newest first")
-async def list_project_permissions(
-    services: ServicesDep, project_id: ProjectId, page: PageDep
-) -> PageOf[PermissionAnswer]:
-    """Those that operators made; the rules of the project file are in its synthesized form."""
-    compiled = services.projects.get(project_id).compiled
-    scope = RuleScope(project_id)
-    found = await services.permissions.list(scope, limit=page.limit, cursor=page.cursor)
-    return answer_page(found, lambda row: _answer(row, compiled))
+async def _of_project(services: ServicesDep, project_id: ProjectId) -> Scoped:
+    return RuleScope(project_id), services.projects.get(project_id).compiled
 
 
-@router.post(
-    "/projects/{project_id}/permissions",
-    summary="Create a permission rule for a project",
-    status_code=201,
-    responses=_EXISTS,
-    dependencies=[IDEMPOTENT],
-)
-async def create_project_permission(
-    services: ServicesDep,
-    principal: PrincipalDep,
-    project_id: ProjectId,
-    body: CreatePermission,
-    response: Response,
-) -> PermissionAnswer:
-    """It holds from the next call on, also in sessions that are running."""
-    compiled = services.projects.get(project_id).compiled
-    return await _create(services, RuleScope(project_id), compiled, body, principal.actor, response)
-
-
-@router.delete(
-    "/projects/{project_id}/permissions/{rule_id}",
-    summary="Delete a permission rule of a project",
-    status_code=204,
-)
-async def delete_project_permission(
-    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, rule_id: RuleId
-) -> Response:
-    services.projects.get(project_id)
-    await services.permissions.remove(RuleScope(project_id), rule_id, principal.actor)
-    return Response(status_code=204)
-
-
-@router.get("/sessions/{session_id}/permissions", summary="List a session's permission rules, newest first")
-async def list_session_permissions(
-    services: ServicesDep, session_id: SessionId, page: PageDep
-) -> PageOf[PermissionAnswer]:
-    """Those of its project hold as well."""
-    scope, compiled = await _session(services, session_id)
-    found = await services.permissions.list(scope, limit=page.limit, cursor=page.cursor)
-    return answer_page(found, lambda row: _answer(row, compiled))
-
-
-@router.post(
-    "/sessions/{session_id}/permissions",
-    summary="Create a permission rule for a session",
-    status_code=201,
-    responses=_EXISTS,
-    dependencies=[IDEMPOTENT],
-)
-async def create_session_permission(
-    services: ServicesDep,
-    principal: PrincipalDep,
-    session_id: SessionId,
-    body: CreatePermission,
-    response: Response,
-) -> PermissionAnswer:
-    """It holds from the next call on, also while the session is running."""
-    scope, compiled = await _session(services, session_id)
-    return await _create(services, scope, compiled, body, principal.actor, response)
-
-
-@router.delete(
-    "/sessions/{session_id}/permissions/{rule_id}",
-    summary="Delete a permission rule of a session",
-    status_code=204,
-)
-async def delete_session_permission(
-    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, rule_id: RuleId
-) -> Response:
-    row = await services.sessions.get(session_id)
-    await services.permissions.remove(RuleScope(row.project_id, session_id), rule_id, principal.actor)
-    return Response(status_code=204)
-
-
-async def _session(services: Services, session_id: str) -> tuple[RuleScope, CompiledProject | None]:
-    """Return the scope of a session, and the project as it was compiled for it."""
+async def _of_session(services: ServicesDep, session_id: SessionId) -> Scoped:
     row = await services.sessions.get(session_id)
     compiled = await services.projects.snapshot(row.project_id, row.compiled_digest)
     return RuleScope(row.project_id, session_id), compiled
 
 
+async def _rule_id(rule_id: RuleId) -> str:
+    return rule_id
+
+
+def _add_routes(noun: str, scoped: Callable[..., Awaitable[Scoped]], *, listed: str, held: str) -> None:
+    """Add the routes of one noun. `listed` and `held` describe its list and its new rules."""
+    path = f"/{noun}s/{{{noun}_id}}/permissions"
+    chosen: Any = Depends(scoped)
+
+    @router.get(
+        path,
+        summary=f"List a {noun}'s permission rules, newest first",
+        description=listed,
+        operation_id=f"list_{noun}_permissions",
+    )
+    async def list_permissions(
+        services: ServicesDep, page: PageDep, where: Scoped = chosen
+    ) -> PageOf[PermissionAnswer]:
+        scope, compiled = where
+        rules = services.sessions.questions.rules
+        found = await rules.list(scope, limit=page.limit, cursor=page.cursor)
+        return answer_page(found, lambda row: _answer(row, compiled))
+
+    @router.post(
+        path,
+        summary=f"Create a permission rule for a {noun}",
+        description=held,
+        operation_id=f"create_{noun}_permission",
+        status_code=201,
+        responses=_EXISTS,
+        dependencies=[IDEMPOTENT],
+    )
+    async def create_permission(
+        services: ServicesDep,
+        principal: PrincipalDep,
+        body: CreatePermission,
+        response: Response,
+        where: Scoped = chosen,
+    ) -> PermissionAnswer:
+        answer, new = await _create(services, where, body, principal.actor)
+        response.status_code = 201 if new else 200
+        return answer
+
+    @router.delete(
+        f"{path}/{{rule_id}}",
+        summary=f"Delete a permission rule of a {noun}",
+        operation_id=f"delete_{noun}_permission",
+        status_code=204,
+    )
+    async def delete_permission(
+        services: ServicesDep,
+        principal: PrincipalDep,
+        where: Scoped = chosen,
+        rule_id: str = Depends(_rule_id),
+    ) -> Response:
+        await services.sessions.questions.rules.remove(where[0], rule_id, principal.actor)
+        return Response(status_code=204)
+
+
+_add_routes(
+    "project",
+    _of_project,
+    listed="Rules that operators created. The rules of the project file are in its synthesized form.",
+    held="It applies from the next call on, also in running sessions.",
+)
+_add_routes(
+    "session",
+    _of_session,
+    listed="The rules of its project apply as well.",
+    held="It applies from the next call on, also while the session is running.",
+)
+
+
 async def _create(
-    services: Services,
-    scope: RuleScope,
-    compiled: CompiledProject | None,
-    body: CreatePermission,
-    actor: str,
-    response: Response,
-) -> PermissionAnswer:
+    services: Services, where: Scoped, body: CreatePermission, actor: str
+) -> tuple[PermissionAnswer, bool]:
+    """Return the rule, and whether it is new."""
+    scope, compiled = where
     names = set(services.registry.names())
     if compiled is not None:
         names |= {agent_tool_name(agent.key) for agent in compiled.agents()}
         names |= await services.hooks.tool_names(scope.project_id, compiled)
     check_permission_name(body.permission, names)
     answer_with(tuple, lambda made: (201 if made[1] else 200, _answer(made[0], compiled)))
-    row, new = await services.permissions.add(scope, body.permission, body.pattern, body.action, actor)
+    questions = services.sessions.questions
+    row, new = await questions.rules.add(scope, body.permission, body.pattern, body.action, actor)
     if new:
-        await services.sessions.consents.apply_rules(scope, actor, row.id)
-    response.status_code = 201 if new else 200
-    return _answer(row, compiled)
+        await questions.apply_rules(scope, actor, row.id)
+    return _answer(row, compiled), new
 
 
 def _answer(row: PermissionRuleRow, compiled: CompiledProject | None) -> PermissionAnswer:

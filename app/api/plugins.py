@@ -1,4 +1,4 @@
-"""Routes for the plugins of projects: how they fare, and having a disabled one started again.
+"""Routes for the plugins of projects: their state, and enabling a disabled one.
 
 Owns: parsing and answering. Never: starting a plugin; its next use does that.
 """
@@ -12,8 +12,9 @@ from fastapi import APIRouter, Path
 from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
-from app.bridges.plugins.manager import PluginDeclaration, PluginProblem
-from app.daemon.lifespan import Services
+from app.bridges.plugins.calls import PluginDeclaration
+from app.bridges.plugins.problems import PluginProblem
+from app.daemon.services import Services
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import declarations
@@ -26,8 +27,8 @@ PluginName = Annotated[str, Path(description="A plugin's name.", max_length=64)]
 
 @router.get("/projects/{project_id}/plugins", summary="List the plugins of a project's agents")
 async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsAnswer:
-    """Each with its state, the reason when it cannot be used, and the last lines of its log. One that no
-    session has used yet is `stopped`."""
+    """Each plugin has its state, the reason when it is unusable, and the last lines of its log. A plugin that
+    no session has used yet is `stopped`."""
     return PluginsAnswer(plugins=[await _answer(services, one) for one in _declared(services, project_id)])
 
 
@@ -36,11 +37,12 @@ async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsA
     summary="Enable a disabled plugin",
 )
 async def enable_plugin(services: ServicesDep, project_id: ProjectId, name: PluginName) -> EnabledAnswer:
-    """A plugin that failed five times in ten minutes is disabled. Its failures are forgotten."""
+    """A plugin that fails five times in ten minutes is disabled. Enabling it resets the count; its next use
+    starts it."""
     names = sorted({one.name for one in _declared(services, project_id)})
     if name not in names:
         raise NotFound(f"The project has no plugin {name}.", details={"plugins": names})
-    return EnabledAnswer(enabled=await services.plugins.enable(project_id, name))
+    return EnabledAnswer(enabled=await services.hooks.plugins.enable(project_id, name))
 
 
 def _declared(services: Services, project_id: str) -> list[PluginDeclaration]:
@@ -52,7 +54,7 @@ def _declared(services: Services, project_id: str) -> list[PluginDeclaration]:
 async def _answer(services: Services, declared: PluginDeclaration) -> PluginAnswer:
     manifest, status, reason = None, None, None
     try:
-        manifest, status = await services.plugins.inspect(declared)
+        manifest, status = await services.hooks.plugins.inspect(declared)
     except PluginProblem as problem:
         reason = problem.message
     if status is not None and manifest is not None and status.state is not PluginState.READY:

@@ -1,21 +1,22 @@
-"""Routes for projects and the project file.
+"""Routes for projects and project files.
 
 Owns: parsing and answering. Never: compiling (`harness.dsl`) or watching (`harness.projects`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request
 
-from app.api.capabilities import capabilities_of
 from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.projects import (
     CapabilitiesAnswer,
+    Capability,
     DslAnswer,
     DslFile,
     LoadProject,
@@ -23,9 +24,12 @@ from app.api.schemas.projects import (
     ProjectDetail,
     TrustAnswer,
     TrustProject,
+    ValidationAnswer,
 )
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.errors import NotFound
+from app.harness.dsl.compiler import check_text
+from app.harness.dsl.json_schema import project_json_schema
 from app.harness.dsl.synthesized import synthesize
 
 router: APIRouter = noun_router("Projects")
@@ -46,8 +50,8 @@ def trust_answer(services: Services, project_id: str) -> TrustAnswer:
 
 @router.post("/projects/load", summary="Load a project from its folder", dependencies=[IDEMPOTENT])
 async def load_project(services: ServicesDep, body: LoadProject) -> ProjectDetail:
-    """Loading a folder again gives the same project. A project file with errors is refused with
-    422 and every finding."""
+    """Loading a folder again returns the same project. A project file with errors is refused with 422 and
+    every diagnostic."""
     loaded = await services.decisions.loader.load(body.path)
     return await project_detail(services, loaded.id)
 
@@ -70,20 +74,20 @@ async def get_project(services: ServicesDep, project_id: ProjectId) -> ProjectDe
 
 @router.get("/projects/{project_id}/dsl", summary="Show the project file and its overlay")
 async def get_project_dsl(services: ServicesDep, project_id: ProjectId) -> DslAnswer:
-    """The project file and what it overlays, as they are on disk now."""
+    """The project file and its overlay, as they are on disk now."""
     sources = await services.decisions.loader.source_texts(project_id)
     return DslAnswer(files=[DslFile(path=path, content=content) for path, content in sources.items()])
 
 
 @router.get("/projects/{project_id}/dsl/synthesized", summary="Show the compiled project")
 async def get_synthesized_dsl(services: ServicesDep, project_id: ProjectId) -> dict[str, Any]:
-    """Defaults, overlays and references resolved: the whole truth that agents run by."""
+    """The project as agents run it, with defaults, overlays and references resolved."""
     return synthesize(services.projects.get(project_id).shown())
 
 
 @router.post("/projects/{project_id}/reload", summary="Reload a project")
 async def reload_project(services: ServicesDep, project_id: ProjectId) -> ProjectDetail:
-    """With errors in the files the project keeps running as it was, and the answer is 422."""
+    """When a file has errors, the answer is 422 and the loaded version stays active."""
     await services.decisions.loader.reload(project_id)
     return await project_detail(services, project_id)
 
@@ -92,8 +96,8 @@ async def reload_project(services: ServicesDep, project_id: ProjectId) -> Projec
 async def trust_project(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, body: TrustProject
 ) -> ProjectDetail:
-    """`digest` names the version that you have looked at, as `trust.digest` of the project does: another
-    one is refused with 409 (`project_changed`). A later version that asks for no more needs no question."""
+    """`digest` is the `trust.digest` of the version that you reviewed; another version is refused with 409
+    (`project_changed`). Later versions that ask for no more are trusted with it."""
     await services.decisions.grant(project_id, body.digest, always=body.always, actor=principal.actor)
     return await project_detail(services, project_id)
 
@@ -102,7 +106,7 @@ async def trust_project(
 async def distrust_project(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId
 ) -> ProjectDetail:
-    """Its runs are cancelled, its plugins and language servers end. Nothing is deleted."""
+    """Cancels its runs and stops its plugins and language servers. Nothing is deleted."""
     await services.decisions.withdraw(project_id, actor=principal.actor)
     return await project_detail(services, project_id)
 
@@ -111,14 +115,56 @@ async def distrust_project(
 async def move_project(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, body: LoadProject
 ) -> ProjectDetail:
-    """`path` is where the folder is now. Sessions, issues, rules, uploads and trust stay. No file is moved.
-    While a session of it runs the answer is 409 (`project_busy`)."""
+    """`path` is the new folder; no file is moved. Sessions, issues, rules, uploads and trust stay. While a
+    session of the project runs, the answer is 409 (`project_busy`)."""
     await services.decisions.move(project_id, body.path, actor=principal.actor)
     return await project_detail(services, project_id)
 
 
 @router.get("/projects/{project_id}/capabilities", summary="Show what the machine offers a project")
 async def get_capabilities(services: ServicesDep, project_id: ProjectId) -> CapabilitiesAnswer:
-    """The sandbox, language servers, debuggers, programs and providers: which are here."""
+    """Which cages, language servers, debug adapters and programs are available on this machine."""
     project = services.projects.compiled(project_id)
-    return CapabilitiesAnswer(capabilities=await capabilities_of(services.settings, services.tier, project))
+    found = await services.machine.capabilities(project)
+    return CapabilitiesAnswer(capabilities=[Capability.model_validate(one) for one in found])
+
+
+_EXAMPLE = """\
+version: 1
+project: shop
+primary:
+  model: smart
+  system_prompt: prompts/primary.md
+  cage: disabled
+"""
+_AS_ITS_FILE = Query(max_length=64, description="The project that the text is checked for.")
+_YAML_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/yaml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+    }
+}
+
+
+@router.post("/dsl/validate", summary="Check a project file", openapi_extra=_YAML_BODY)
+async def validate_dsl(
+    request: Request, services: ServicesDep, project_id: Annotated[str | None, _AS_ITS_FILE] = None
+) -> ValidationAnswer:
+    """The body is the YAML text. With `project_id` it is checked as the project file of that project,
+    including the prompts and projects that it names. Without `project_id` no file is read, and a reference to
+    another project is an error (`reference_unchecked`). The status is 200 also when there are errors."""
+    found = await asyncio.to_thread(
+        check_text,
+        await request.body(),
+        catalog=services.registry,
+        known_models={entry.alias for entry in services.providers.list_models()},
+        root=services.projects.root_of(project_id) if project_id is not None else None,
+    )
+    errors = any(diagnostic.severity == "error" for diagnostic in found)
+    return ValidationAnswer(valid=not errors, diagnostics=list(found))
+
+
+@router.get("/dsl/schema", summary="Get the JSON Schema of project files")
+async def get_dsl_schema() -> dict[str, Any]:
+    """For editors. No token is needed."""
+    return project_json_schema()

@@ -20,14 +20,14 @@ router: APIRouter = noun_router("Providers")
 
 @router.get("/models", summary="List the model aliases")
 async def list_models(services: ServicesDep, page: PageDep) -> PageOf[ModelAnswer]:
-    """Aliases of the local configuration, by name. A project file may also write `provider:model`."""
+    """The aliases of the local configuration, by name. A project file may also use `provider:model`."""
     found = page_by_name("models", services.providers.list_models(), attrgetter("alias"), page)
     return answer_page(found, ModelAnswer.model_validate)
 
 
 @router.get("/providers", summary="List the configured providers")
 async def list_providers(services: ServicesDep, page: PageDep) -> PageOf[ProviderAnswer]:
-    """By name. No credential is ever shown, only whether one is missing."""
+    """The providers by name, without credentials; `problem` says whether one is missing."""
     found = page_by_name("providers", services.providers.list_providers(), attrgetter("name"), page)
     return answer_page(found, ProviderAnswer.model_validate)
 
@@ -36,7 +36,7 @@ async def list_providers(services: ServicesDep, page: PageDep) -> PageOf[Provide
 async def test_provider(
     services: ServicesDep, name: str, body: TestProvider | None = None
 ) -> ProviderTestAnswer:
-    """A small call that may cost a fraction of a cent. The answer is 200 also when the call fails;
-    `ok`, `error` and `message` say how it went."""
+    """The call is small and may cost a fraction of a cent. The status is 200 also when the call fails: `ok`,
+    `error` and `message` have the result."""
     result = await services.providers.test(name, body.model if body is not None else None)
     return ProviderTestAnswer.model_validate(result)

@@ -1,9 +1,7 @@
 """How much one client may ask for: requests, failed sign-ins, WebSockets and their frames.
 
-Owns: counting, in memory, by principal and by address. Never: who somebody is (`access_rules`), nor
-limits of connections that have said nothing yet (`app.connections`). Whoever has proved who they are
-is counted by that alone, so that nobody at the same address, or behind the same proxy, can use up
-what is theirs.
+Owns: counting by principal, or by address without one, in memory. Never: identity (`access_rules`), or limits
+of unidentified connections (`app.connections`).
 Keeps S22 of docs/security.md.
 """
 
@@ -24,7 +22,7 @@ from app.config import LimitSettings
 from app.errors import RateLimited
 
 MAX_KEYS = 4_096
-"""Of clients that are remembered; the one that was seen longest ago is forgotten first."""
+"""How many clients are remembered; the least recent one is forgotten first."""
 
 
 class Allowance:
@@ -66,7 +64,7 @@ class RateLimits:
     def request(self, principal: Principal, scope: Scope) -> None:
         """Count a request of somebody known. Raises `RateLimited`."""
         key = f"insecure:{address_of(scope)}" if principal.via == "insecure" else principal.key
-        _refuse(self._requests.take(key), "You ask too often", "requests", self._settings.requests_per_minute)
+        _refuse(self._requests.take(key), "Too many requests", "requests", self._settings.requests_per_minute)
 
     def anonymous(self, scope: Scope) -> None:
         """Count a request of nobody in particular. Raises `RateLimited`."""
@@ -86,7 +84,7 @@ class RateLimits:
         limit, key = self._settings.sockets_per_client, principal.key
         if limit is not None and self._sockets[key] >= limit:
             raise RateLimited(
-                f"This client has {limit} WebSockets open. Close one, or follow several sessions by "
+                f"This client has {limit} WebSockets open. Close one, or follow several sessions with "
                 "/api/v1/ws and GET /api/v1/sync.",
                 reason="too_many_sockets",
                 details={"limit": limit},
@@ -121,7 +119,7 @@ def _refuse(wait: float, words: str, what: str, limit: int | None) -> None:
         return
     seconds = max(1, math.ceil(wait))
     raise RateLimited(
-        f"{words}: {limit} a minute are allowed. Ask again in {seconds} s.",
+        f"{words}: the limit is {limit} per minute. Retry in {seconds} s.",
         reason=f"too_many_{what}",
         details={"limit": limit, RETRY_AFTER: seconds},
     )

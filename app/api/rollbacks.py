@@ -1,4 +1,4 @@
-"""Routes for going back in a session, and for going on elsewhere from a point of it.
+"""Routes that rewind and fork sessions.
 
 Owns: parsing and answering. Never: what a rollback does (`harness.checkpoints`).
 """
@@ -21,6 +21,7 @@ from app.api.schemas.checkpoints import (
 )
 from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import SessionDetail
+from app.api.scope_rules import READS_SESSION
 from app.api.session_detail import new_session_detail
 from app.harness.sessions.file_rollback import StagedFiles
 from app.harness.sessions.rollback import RollbackWish
@@ -64,7 +65,7 @@ def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
     summary="Rewind a session to a checkpoint or a message",
     status_code=201,
     response_model=RollbackAnswer,
-    responses={200: {"model": StagedRollbackAnswer, "description": "Staged: nothing was changed."}},
+    responses={200: {"model": StagedRollbackAnswer, "description": "Staged: nothing changed."}},
     dependencies=[CLAIMED],
 )
 async def roll_back_session(
@@ -73,9 +74,9 @@ async def roll_back_session(
     session_id: SessionId,
     body: RollBack,
 ) -> RollbackAnswer | Response:
-    """What came later is superseded, never deleted. The session is idle then; `continue` runs a last
-    message that has no answer. Compactions made later are undone. Messages that wait are held. With
-    `files`, files are restored as well; look first with `stage`."""
+    """Later messages are superseded, never deleted. The session becomes idle; `continue` runs a last message
+    that has no answer. Later compactions are undone. Queued messages are held. With `files`, files are
+    restored as well; `stage` previews that."""
     wish = RollbackWish(**body.model_dump())
     made = await services.sessions.roll_back(session_id, wish, actor=principal.actor)
     if isinstance(made, StagedFiles):
@@ -92,14 +93,18 @@ async def roll_back_session(
 async def fork_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: ForkSession
 ) -> SessionDetail:
-    """With the messages as they were then, also those that were superseded since, the same overrides, the
-    project as it was compiled, and edited prompts. The session that is forked stays as it is."""
+    """The fork has the conversation at that message, including messages superseded since, with the same
+    overrides, compiled project and edited prompts. The original session does not change."""
     answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
     made = await services.sessions.fork(session_id, body.message_id, actor=principal.actor)
     return new_session_detail(made)
 
 
-@router.get("/sessions/{session_id}/rollbacks", summary="List a session's rollbacks, newest first")
+@router.get(
+    "/sessions/{session_id}/rollbacks",
+    summary="List a session's rollbacks, newest first",
+    dependencies=READS_SESSION,
+)
 async def list_rollbacks(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[RollbackAnswer]:
@@ -122,8 +127,8 @@ async def undo_rollback(
     rollback_id: str,
     body: UndoRollback | None = None,
 ) -> RollbackAnswer:
-    """As long as nothing was posted or compacted after it; the newest one first. Files that it restored
-    come back too, unless they were changed since."""
+    """Possible until something is posted or compacted; the newest rollback is undone first. Files that it
+    restored are put back as well, unless they changed since."""
     force = body is not None and body.force
     return rollback_answer(
         await services.sessions.undo_rollback(session_id, rollback_id, force=force, actor=principal.actor)

@@ -26,6 +26,7 @@ from app.api.schemas.runs import (
     ToolCallAnswer,
 )
 from app.api.schemas.sessions import SessionDetail
+from app.api.scope_rules import READS_SESSION
 from app.api.session_detail import session_detail
 from app.errors import NotFound
 from app.harness.sessions.sent_request import sent_request
@@ -50,13 +51,15 @@ def _used(row: Run, totals: RunTotals | None) -> dict[str, Any]:
     return {"usage": usage, "total_usage": total.usage, "total_cost_usd": total.cost_usd}
 
 
-@router.get("/sessions/{session_id}/runs", summary="List a session's runs, newest first")
+@router.get(
+    "/sessions/{session_id}/runs", summary="List a session's runs, newest first", dependencies=READS_SESSION
+)
 async def list_runs(
     services: ServicesDep,
     session_id: SessionId,
     page: PageDep,
     every: Annotated[
-        bool, Query(alias="all", description="Also the runs of subagents, which have a `parent_run_id`.")
+        bool, Query(alias="all", description="Include the runs of subagents, which have a `parent_run_id`.")
     ] = False,
 ) -> PageOf[RunAnswer]:
     await services.sessions.get(session_id)
@@ -69,7 +72,7 @@ async def list_runs(
     return answer_page(found, lambda run: run_answer(run, totals.get(run.id)))
 
 
-@router.get("/runs/{run_id}", summary="Show a run with its steps and tool calls")
+@router.get("/runs/{run_id}", summary="Show a run with its steps and tool calls", dependencies=READS_SESSION)
 async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
     def read(
         uow: UnitOfWork,
@@ -111,8 +114,8 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
 async def get_sent_request(
     services: ServicesDep, run_id: RunId, number: Annotated[int, Path(ge=1, le=2**31)]
 ) -> Response:
-    """Put together from the stored prompts, tools and messages, and compared with the digest of the
-    bytes that left. `body` stands in the answer byte for byte."""
+    """Rebuilt from the stored prompts, tools and messages, and compared with the digest of the bytes that
+    were sent. `body` is byte for byte that request."""
     sent = await sent_request(services.storage, services.providers, run_id, number)
     answer = {
         "run_id": run_id,
@@ -130,8 +133,8 @@ async def get_sent_request(
 
 @router.post("/runs/{run_id}/cancel", summary="Cancel one run")
 async def cancel_run(services: ServicesDep, principal: PrincipalDep, run_id: RunId) -> RunAnswer:
-    """Also the run of a subagent, whose caller is told and goes on. The runs below it end with it, and what
-    waits in the session runs next: cancel the session to hold that back."""
+    """The runs below it end with it. The caller of a cancelled subagent gets an error and continues. Queued
+    messages run next: cancel the session to hold them."""
     run = await services.sessions.one_run.cancel(run_id, principal.actor)
     totals = await services.storage.read(lambda uow: uow.runs.totals([run.id]))
     return run_answer(run, totals.get(run.id))
@@ -139,8 +142,8 @@ async def cancel_run(services: ServicesDep, principal: PrincipalDep, run_id: Run
 
 @router.post("/runs/{run_id}/retry", summary="Retry a failed run", status_code=201, dependencies=[IDEMPOTENT])
 async def retry_run(services: ServicesDep, principal: PrincipalDep, run_id: RunId) -> RunAnswer:
-    """A new run with the same message, which has `retry_of`. It must be the session's newest run. What the
-    failed one has done stays in the conversation."""
+    """Starts a new run with the same message and `retry_of`. The failed run must be the newest of its
+    session; its messages stay in the conversation."""
     answer_with(Run, lambda run: (201, run_answer(run)))
     return run_answer(await services.sessions.one_run.retry(run_id, principal.actor))
 
@@ -149,7 +152,7 @@ async def retry_run(services: ServicesDep, principal: PrincipalDep, run_id: RunI
 async def pause_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: PauseSession | None = None
 ) -> SessionDetail:
-    """What the model has said so far is kept; a checkpoint says where to go on."""
+    """The partial answer is kept, and a checkpoint is created to resume from."""
     reason = body.reason if body is not None else None
     session = await services.sessions.pause(session_id, principal.actor, reason)
     return await session_detail(services, session)
@@ -179,7 +182,7 @@ async def resume_session(
 async def cancel_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId
 ) -> SessionDetail:
-    """What the model has said so far is kept; the session is then idle."""
+    """The partial answer is kept, and the session becomes idle."""
     return await session_detail(services, await services.sessions.cancel(session_id, principal.actor))
 
 

@@ -1,97 +1,116 @@
-"""What a token that is bound to an agent or a plugin may ask for: a short list, everything else refused.
+"""What a token of an agent or a plugin may do: operations with a mark, and no other.
 
-Owns: the list, as method and path, and the look whether what is asked for belongs to what the token
-is bound to. Never: verifying tokens (`access.tokens`). It stands before every route, so that a new
-one is closed to these tokens until it is put on the list.
+Owns: the marks, and the check before every route that a request concerns what the token is bound to. Never:
+verifying tokens (`access.tokens`).
 Keeps S14 of docs/security.md.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.requests import HTTPConnection
+from starlette.routing import compile_path
 
 from app.access.scopes import Principal
 from app.errors import Forbidden
 from app.storage.storage import Storage
 
-_SEGMENT = "[^/]+"
-_SESSION = re.compile(rf"/api/v1/sessions/(?P<session>{_SEGMENT})(?P<rest>/.*)?")
-_RUN = re.compile(rf"/api/v1/runs/(?P<run>{_SEGMENT})")
-_SESSION_READS = re.compile(
-    r"|/messages|/messages/[^/]+|/runs|/checkpoints|/compactions|/compactions/[^/]+"
-    r"|/commands|/commands/[^/]+|/interactions|/interactions/[^/]+|/todo-proposals|/rollbacks"
-)
-"""Below a session: what was said and done in it. Not its export and permission rules, and not the
-prompts of its agents, which a single checkpoint shows as well."""
-_CALL = re.compile(rf"/tools/{_SEGMENT}")
-
-_AGENT_MAY = "call that agent's tools and read its session"
-_PLUGIN_MAY = "read the sessions of its project (the list with ?project_id=)"
+_MAY = {
+    "agent": "call that agent's tools and read its session",
+    "plugin": "read the sessions of its project (the list with ?project_id=)",
+}
 
 
-async def check_scope(principal: Principal, connection: HTTPConnection, storage: Storage) -> None:
-    """Raise `Forbidden` unless the token's scope covers this request.
-
-    The answer is the same for what belongs to others and for what does not exist."""
-    if not principal.is_bound:
-        return
-    scope = connection.scope
-    method = "WS" if scope["type"] == "websocket" else scope["method"]
-    allowed = _agent_may if principal.scope == "agent" else _plugin_may
-    if not await allowed(principal, method, connection, storage):
-        may = _AGENT_MAY if principal.scope == "agent" else _PLUGIN_MAY
-        raise Forbidden(
-            f"This token is bound to one {principal.scope}: it may {may}, and nothing else.",
-            reason="out_of_scope",
-        )
+async def _for_agents() -> None:
+    """Marks an operation; the check is in `BoundOperations`."""
 
 
-async def _agent_may(principal: Principal, method: str, connection: HTTPConnection, storage: Storage) -> bool:
-    path, bound = connection.scope["path"], principal.bound
-    if (session := _SESSION.fullmatch(path)) is not None:
-        rest = session["rest"] or ""
-        own = session["session"] == bound.session_id
-        return own and (_reads(method, rest) or (method == "POST" and _CALL.fullmatch(rest) is not None))
-    if method != "GET":
-        return False
-    if (run := _RUN.fullmatch(path)) is not None:
-        return await _session_of_run(storage, run["run"]) == bound.session_id
-    return path in (
-        "/api/v1/tools",
-        f"/api/v1/projects/{bound.project_id}/agents/{bound.agent_path}/tools",
-    )
+async def _for_plugins() -> None:
+    """As above."""
 
 
-async def _plugin_may(
-    principal: Principal, method: str, connection: HTTPConnection, storage: Storage
+FOR_AGENTS = Depends(_for_agents)
+"""For an operation that agents' tokens may call: on their session or agent, or on nothing of a project."""
+FOR_PLUGINS = Depends(_for_plugins)
+"""For an operation that plugins' tokens may call: on a session of their project."""
+READS_SESSION = [FOR_AGENTS, FOR_PLUGINS]
+"""For operations that read messages, runs and events of a session. Exports, permission rules and prompts of
+agents (which a single checkpoint shows too) do not have these marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    method: str
+    path: re.Pattern[str]
+    scopes: frozenset[str]
+
+
+class BoundOperations:
+    """The operations with a mark, of all routers of an application."""
+
+    def __init__(self, prefix: str, routers: Iterable[APIRouter]) -> None:
+        self._operations = [one for router in routers for one in _marked(prefix, router)]
+
+    async def check(self, principal: Principal, connection: HTTPConnection, storage: Storage) -> None:
+        """Raise `Forbidden` unless the token's scope covers this request.
+
+        The answer is the same for what belongs to others and for what does not exist."""
+        if not principal.is_bound:
+            return
+        asked = self._parameters(principal.scope, connection)
+        if asked is None or not await _is_own(principal, asked, connection, storage):
+            raise Forbidden(
+                f"This token is bound to one {principal.scope}: it may {_MAY[principal.scope]}, and nothing "
+                "else.",
+                reason="out_of_scope",
+            )
+
+    def _parameters(self, scope: str, connection: HTTPConnection) -> dict[str, str] | None:
+        """Return the parameters in the path of a request; None when no operation with a mark takes it."""
+        request = connection.scope
+        method = "WS" if request["type"] == "websocket" else request["method"]
+        for operation in self._operations:
+            if operation.method == method and scope in operation.scopes:
+                found = operation.path.fullmatch(request["path"])
+                if found is not None:
+                    return found.groupdict()
+        return None
+
+
+def _marked(prefix: str, router: APIRouter) -> Iterator[_Operation]:
+    for route in router.routes:
+        if not isinstance(route, APIRoute | APIWebSocketRoute):
+            continue
+        marks = {"agent": FOR_AGENTS, "plugin": FOR_PLUGINS}
+        scopes = frozenset(scope for scope, mark in marks.items() if mark in route.dependencies)
+        methods = (route.methods or ()) if isinstance(route, APIRoute) else ("WS",)
+        for method in methods if scopes else ():
+            yield _Operation(method, compile_path(prefix + route.path)[0], scopes)
+
+
+async def _is_own(
+    principal: Principal, asked: dict[str, str], connection: HTTPConnection, storage: Storage
 ) -> bool:
-    path, project = connection.scope["path"], principal.bound.project_id
-    if path == "/api/v1/sessions":
+    """Tell whether a request concerns what the token is bound to, by the ids in its path."""
+    bound = principal.bound
+    session_id = asked.get("session_id")
+    if "run_id" in asked:
+        run = await storage.read(lambda uow: uow.runs.get(asked["run_id"]))
+        if run is None:
+            return False
+        session_id = run.session_id
+    if principal.scope == "agent":
+        own = {"session_id": bound.session_id, "project_id": bound.project_id, "agent_path": bound.agent_path}
+        named = asked if session_id is None else {**asked, "session_id": session_id}
+        return all(named[name] == value for name, value in own.items() if name in named)
+    if session_id is None:
         query = parse_qsl(connection.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        return method == "GET" and [value for name, value in query if name == "project_id"] == [project]
-    if (session := _SESSION.fullmatch(path)) is not None:
-        readable = _reads(method, session["rest"] or "")
-        return readable and await _project_of_session(storage, session["session"]) == project
-    if method == "GET" and (run := _RUN.fullmatch(path)) is not None:
-        session_id = await _session_of_run(storage, run["run"])
-        return session_id is not None and await _project_of_session(storage, session_id) == project
-    return False
-
-
-def _reads(method: str, rest: str) -> bool:
-    if method == "WS":
-        return rest == "/ws"
-    return method == "GET" and _SESSION_READS.fullmatch(rest) is not None
-
-
-async def _project_of_session(storage: Storage, session_id: str) -> str | None:
-    row = await storage.read(lambda uow: uow.sessions.get(session_id))
-    return row.project_id if row is not None else None
-
-
-async def _session_of_run(storage: Storage, run_id: str) -> str | None:
-    row = await storage.read(lambda uow: uow.runs.get(run_id))
-    return row.session_id if row is not None else None
+        return [value for name, value in query if name == "project_id"] == [bound.project_id]
+    session = await storage.read(lambda uow: uow.sessions.get(session_id))
+    return session is not None and session.project_id == bound.project_id

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.api.schemas.sessions import ContextUse, CostSplit, LastRun, SessionAnswer, SessionDetail, Tokens
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.harness.compaction.threshold import FALLBACK_WINDOW
 from app.storage.models import Run, Session, Step
 from app.storage.unit_of_work import UnitOfWork

@@ -1,4 +1,4 @@
-"""Routes for sessions: create, find, change, archive, delete, carry in and out.
+"""Routes for sessions: create, list, change, archive, delete, export and import.
 
 Owns: parsing and answering. Never: what a session does (`harness.sessions`).
 """
@@ -27,6 +27,7 @@ from app.api.schemas.sessions import (
     SessionDetail,
     SessionStateName,
 )
+from app.api.scope_rules import FOR_PLUGINS, READS_SESSION
 from app.api.session_detail import new_session_detail, session_detail
 from app.errors import KagedError
 from app.harness.transfer import transfer
@@ -54,7 +55,7 @@ async def create_session(
     return new_session_detail(session)
 
 
-@router.get("/sessions", summary="List sessions, newest first")
+@router.get("/sessions", summary="List sessions, newest first", dependencies=[FOR_PLUGINS])
 async def list_sessions(
     services: ServicesDep,
     page: PageDep,
@@ -62,18 +63,14 @@ async def list_sessions(
     state: SessionStateName | None = None,
     kind: Annotated[str | None, Query(max_length=32)] = None,
     issue_number: Annotated[int | None, Query(ge=1, le=2**31)] = None,
-    text: Annotated[str | None, Query(max_length=200, description="Part of the title.")] = None,
-    asks: Annotated[bool, Query(description="Only sessions in which a question waits.")] = False,
+    text: Annotated[
+        str | None, Query(max_length=200, description="Only sessions whose title contains this.")
+    ] = None,
+    asks: Annotated[bool, Query(description="Only sessions with an open question.")] = False,
 ) -> PageOf[ListedSession]:
+    filters = {"project_id": project_id, "state": state, "kind": kind, "issue_number": issue_number}
     found = await services.sessions.list(
-        project_id=project_id,
-        state=state,
-        kind=kind,
-        issue_number=issue_number,
-        text=text,
-        asks=asks,
-        limit=page.limit,
-        cursor=page.cursor,
+        {**filters, "text": text, "asks": asks, "limit": page.limit, "cursor": page.cursor}
     )
     ids = [row.id for row in found.items]
     pending, runs = await services.storage.read(
@@ -91,23 +88,23 @@ async def list_sessions(
 async def import_session(
     request: Request, services: ServicesDep, principal: PrincipalDep
 ) -> ImportedSessionDetail:
-    """The body is the file that an export gave (JSON lines); it is read as it arrives. A file that was cut
-    off or changed is refused by the count and digest in its last line."""
+    """The body is an exported file (JSON lines). A truncated or changed file is refused by the count and
+    digest in its last line."""
     imported = await services.imports.take(request.stream(), principal.actor)
     detail = await session_detail(services, imported.session)
     return ImportedSessionDetail(**dict(detail), warnings=imported.warnings)
 
 
-@router.get("/sessions/{session_id}", summary="Show a session")
+@router.get("/sessions/{session_id}", summary="Show a session", dependencies=READS_SESSION)
 async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
-    """Tokens, the cost by who spent it, and how full each agent's context is."""
+    """Includes tokens, cost by spender, and how full each agent's context is."""
     return await session_detail(services, await services.sessions.get(session_id))
 
 
 @router.patch("/sessions/{session_id}", summary="Rename a session, or bind it to an issue")
 async def update_session(services: ServicesDep, session_id: SessionId, body: ChangeSession) -> SessionDetail:
     """`not_found` with the reason `issue_not_found` when the project has no such issue."""
-    return await session_detail(services, await services.sessions.change(session_id, **body.values()))
+    return await session_detail(services, await services.sessions.change(session_id, body.values()))
 
 
 @router.delete("/sessions/{session_id}", summary="Delete a session and everything in it", status_code=204)
@@ -119,7 +116,7 @@ async def delete_session(request: Request, services: ServicesDep, session_id: Se
 
 @router.post("/sessions/{session_id}/archive", summary="Archive a session")
 async def archive_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
-    """An archived session can be read and exported; it takes no messages."""
+    """An archived session can be read and exported, but takes no messages."""
     return await session_detail(services, await services.sessions.archive(session_id))
 
 
@@ -129,8 +126,8 @@ async def archive_session(services: ServicesDep, session_id: SessionId) -> Sessi
     response_class=StreamingResponse,
 )
 async def export_session(services: ServicesDep, session_id: SessionId) -> StreamingResponse:
-    """A session that is running, or has a task in the background, cannot be exported. One that changes
-    while it is exported breaks off: the file is not whole."""
+    """A session that is running, or has a background task, cannot be exported. The download breaks off when
+    the session changes meanwhile: the file is then incomplete."""
     lines = transfer.export_session(services.storage, await services.sessions.get(session_id))
     # What can be refused is refused with the first line, while a status can still be sent.
     first = await anext(lines)

@@ -1,15 +1,14 @@
-"""The WebSockets: one session's events, and the state changes of all sessions.
+"""The WebSockets: the events of one session, and the state changes of all sessions.
 
 Owns: a socket's life from handshake to close code. Never: order, replay or merging of events
-(`harness.stream.event_hub`), nor who may connect (`access_middleware` has decided before).
-Proven by `tests/api/test_stream.py`.
+(`harness.stream.event_hub`), or who may connect (`access_middleware`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Annotated, Protocol
 
@@ -42,8 +41,9 @@ from app.api.error_handlers import (
 )
 from app.api.operator_audit import note
 from app.api.rate_limits import Allowance, RateLimits
-from app.api.schemas.interactions import given_in
-from app.daemon.lifespan import Services
+from app.api.schemas.interactions import answer_in
+from app.api.scope_rules import READS_SESSION
+from app.daemon.services import Services
 from app.errors import BadRequest, Forbidden, KagedError, StorageError
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
 
@@ -56,7 +56,7 @@ CLOSE_POLICY = 1008
 
 
 class Source(Protocol):
-    """Where a socket's frames come from: `(seq, channel, text)` in lists."""
+    """The source of a socket's frames: lists of `(seq, channel, text)`."""
 
     def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
 
@@ -64,7 +64,7 @@ class Source(Protocol):
 
 
 class _Closing(Exception):
-    """The socket is to be closed with this code; ends all of its tasks."""
+    """Ends all tasks of the socket and closes it with this code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ class _Closing(Exception):
         self.reason = reason
 
 
-@router.websocket("/sessions/{session_id}/ws")
+@router.websocket("/sessions/{session_id}/ws", dependencies=READS_SESSION)
 async def stream_session(
     websocket: WebSocket,
     services: ServicesDep,
@@ -80,40 +80,40 @@ async def stream_session(
     session_id: SessionId,
     after_seq: Annotated[int, Query(ge=0, le=2**62)] = 0,
 ) -> None:
-    try:
-        with _limits(websocket).socket(principal) as allowance:
-            source = await services.events.subscribe(session_id, after_seq)
-            await _Socket(websocket, services, principal, source, session_id, allowance).run()
-    except HubClosed:
-        await _refuse_restarting(websocket)
-    except KagedError as error:
-        await refuse_websocket(websocket, error)
+    async def subscribe() -> Source:
+        return await services.events.subscribe(session_id, after_seq)
+
+    await _serve(websocket, services, principal, subscribe, session_id)
 
 
 @router.websocket("/ws")
 async def stream_all(websocket: WebSocket, services: ServicesDep, principal: PrincipalDep) -> None:
+    async def subscribe() -> Source:
+        return services.events.subscribe_all()
+
+    await _serve(websocket, services, principal, subscribe, None)
+
+
+async def _serve(
+    websocket: WebSocket,
+    services: Services,
+    principal: Principal,
+    subscribe: Callable[[], Awaitable[Source]],
+    session_id: str | None,
+) -> None:
+    limits: RateLimits = websocket.app.state.limits
     try:
-        with _limits(websocket).socket(principal) as allowance:
-            source = services.events.subscribe_all()
-            await _Socket(websocket, services, principal, source, None, allowance).run()
+        with limits.socket(principal) as allowance:
+            await _Socket(websocket, services, principal, await subscribe(), session_id, allowance).run()
     except HubClosed:
-        await _refuse_restarting(websocket)
+        await websocket.accept(subprotocol=offered_subprotocol(websocket))
+        await websocket.close(CLOSE_RESTART, "restart")
     except KagedError as error:
         await refuse_websocket(websocket, error)
 
 
-def _limits(websocket: WebSocket) -> RateLimits:
-    limits: RateLimits = websocket.app.state.limits
-    return limits
-
-
-async def _refuse_restarting(websocket: WebSocket) -> None:
-    await websocket.accept(subprotocol=offered_subprotocol(websocket))
-    await websocket.close(CLOSE_RESTART, "restart")
-
-
 class _Socket:
-    """One open socket: a task that sends, one that reads, one that watches the clock."""
+    """One open socket: a task sends, a task reads, a task checks time-outs."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Socket:
         self._sending_since: float | None = None
 
     async def run(self) -> None:
-        """Serve the socket until either side ends it; never raises for what a client does."""
+        """Serve the socket until either side closes it. Never raises because of a client."""
         closing: _Closing | None = None
         try:
             await self._websocket.accept(subprotocol=offered_subprotocol(self._websocket))
@@ -157,7 +157,7 @@ class _Socket:
         try:
             await self._websocket.close(closing.code, closing.reason)
         except (RuntimeError, WebSocketDisconnect):
-            # The client is gone: there is nobody to tell the code to.
+            # The client is gone.
             return
 
     async def _send(self) -> None:
@@ -193,13 +193,13 @@ class _Socket:
             text = message.get("text")
             try:
                 if text is None:
-                    raise BadRequest("Frames are JSON texts, not bytes.", reason="binary_frame")
+                    raise BadRequest("Send frames as JSON text, not as bytes.", reason="binary_frame")
                 await self._follow(text)
             except KagedError as error:
                 await self._complain(error, CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_POLICY)
 
     async def _complain(self, error: KagedError, malformed_code: int) -> None:
-        """Tell the client; one that keeps sending malformed frames is sent away."""
+        """Send the error; close the socket of a client that keeps sending malformed frames."""
         await self._send_text(error_text(error, self._services.redactor))
         if error.status == 400:
             self._bad_frames += 1
@@ -220,27 +220,29 @@ class _Socket:
                 await self._services.sessions.pause(self._session_to_steer(), self._principal.actor)
                 await self._note("pause_session")
             case Answer():
-                session_id, given = self._session_to_steer(), given_in(frame.body())
+                session_id, answer = self._session_to_steer(), answer_in(frame.body())
                 await self._services.sessions.interactions.answer(
-                    session_id, frame.interaction_id, given, self._principal.actor
+                    session_id, frame.interaction_id, answer, self._principal.actor
                 )
                 await self._note("answer_interaction", interaction_id=frame.interaction_id)
 
     async def _note(self, operation: str, **more: str) -> None:
         data = {"session_id": self._session_id, **more, "by": "websocket"}
         noting = note(self._services.storage, self._principal.actor, operation, data)
-        # A client that leaves right after its command must not take the row with it.
+        # The row is stored also when the client disconnects right after its command.
         await asyncio.shield(asyncio.ensure_future(noting))
 
     def _session_to_steer(self) -> str:
         if not self._principal.may_write:
             raise Forbidden("This token may only read.", reason="read_only")
         if self._session_id is None:
-            raise BadRequest("This socket is about all sessions; use the session's own.", reason="no_session")
+            raise BadRequest(
+                "This socket serves all sessions; use the WebSocket of the session.", reason="no_session"
+            )
         return self._session_id
 
     async def _watch(self) -> None:
-        """Close a socket whose client stalls, is idle, or has lost its access."""
+        """Close the socket of a client that stalls, is idle, or lost its access."""
         settings = self._services.settings.daemon
         period = min(settings.heartbeat_seconds, settings.idle_timeout_seconds / 4, 5.0)
         secret: str | None = self._websocket.scope.get(SECRET_KEY)

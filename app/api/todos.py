@@ -22,6 +22,7 @@ from app.api.schemas.todos import (
     ProposalStateName,
     TodoAnswer,
 )
+from app.api.scope_rules import READS_SESSION
 from app.harness.issues.todos import ChecklistState
 from app.storage.keyed_effect import answer_with
 
@@ -39,9 +40,9 @@ async def list_todos(
     services: ServicesDep,
     project_id: ProjectId,
     number: IssueNumber,
-    include_abandoned: Annotated[bool, Query(description="Also what was given up.")] = True,
+    include_abandoned: Annotated[bool, Query(description="Include abandoned entries.")] = True,
 ) -> ChecklistAnswer:
-    """It is answered whole: a list has at most 200 entries beside what was abandoned."""
+    """The whole checklist in one answer: it has at most 200 entries that are not abandoned."""
     found = await services.management.todos.of_issue(project_id, number)
     return ChecklistAnswer.of(found, abandoned=include_abandoned)
 
@@ -87,16 +88,20 @@ async def edit_todo(
 async def delete_todo(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, todo_id: TodoId
 ) -> Response:
-    """It is abandoned, and stays in the list's history."""
+    """The entry is abandoned and stays in the history."""
     await services.management.todos.drop(project_id, number, todo_id, author)
     return Response(status_code=204)
 
 
-@router.get(_PROPOSALS, summary="List the checklist proposals of a session's subagents, newest first")
+@router.get(
+    _PROPOSALS,
+    summary="List the checklist proposals of a session's subagents, newest first",
+    dependencies=READS_SESSION,
+)
 async def list_todo_proposals(
     services: ServicesDep, session_id: SessionId, page: PageDep, state: ProposalStateName | None = None
 ) -> PageOf[ProposalAnswer]:
-    """Those that are `proposed` wait for the root agent, or for you."""
+    """The root agent or an operator decides about entries that are `proposed`."""
     await services.sessions.get(session_id)
     found = await services.management.proposals.list(
         session_id, state=state, limit=page.limit, cursor=page.cursor

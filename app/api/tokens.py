@@ -16,7 +16,7 @@ from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
 from app.api.schemas.operations import CreatedTokenAnswer, CreateToken, LaunchLink, TokenAnswer
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.errors import ValidationFailed
 from app.ids import now_ms
 
@@ -28,21 +28,23 @@ _LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp() * 1000)
 
 @router.get("/tokens", summary="List access tokens")
 async def list_tokens(services: ServicesDep, operator: OperatorDep, page: PageDep) -> PageOf[TokenAnswer]:
-    """The oldest first. Revoked and expired tokens are listed too."""
+    """The oldest first, including revoked and expired tokens."""
     found = page_by_name("tokens", await services.access.tokens(), attrgetter("id"), page)
     return answer_page(found, TokenAnswer.model_validate)
 
 
 @router.post("/tokens", summary="Create an access token", status_code=201)
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
-    """A token of the scope `agent` calls one agent's tools in one session and reads that session; one of
-    the scope `plugin` reads the sessions of one project. Neither approves, mints tokens, loads projects
-    or changes rules."""
+    """A token of the scope `agent` calls one agent's tools in one session and reads that session. A token of
+    the scope `plugin` reads the sessions of one project. Neither approves requests, creates tokens, loads
+    projects or changes rules."""
     expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
     if expires_at is not None and expires_at > _LATEST:
-        raise ValidationFailed("The time is too far away.", fields={"expires_at": "must be before year 9999"})
+        raise ValidationFailed(
+            "The time is too far in the future.", fields={"expires_at": "must be before year 9999"}
+        )
     if expires_at is not None and expires_at <= now_ms():
-        raise ValidationFailed("The time has passed already.", fields={"expires_at": "must be in the future"})
+        raise ValidationFailed("The time is in the past.", fields={"expires_at": "must be in the future"})
     created = await services.access.create(
         body.name, scope=body.scope, bound=await _binding(services, body), expires_at=expires_at
     )
@@ -64,7 +66,7 @@ async def _binding(services: Services, body: CreateToken) -> Binding:
         if name not in needed and getattr(body, name) is not None:
             fields[name] = f"is not for a token of the scope {body.scope}"
     if fields:
-        raise ValidationFailed(f"This is no token of the scope {body.scope}.", fields=fields)
+        raise ValidationFailed(f"The fields do not fit a token of the scope {body.scope}.", fields=fields)
     if body.scope == "agent":
         session = await services.sessions.get(str(body.session_id))
         known = [agent.path for agent in services.projects.compiled(session.project_id).agents()]
@@ -85,5 +87,5 @@ async def revoke_token(services: ServicesDep, operator: OperatorDep, token_id: s
 
 @router.post("/tokens/launch-link", summary="Create a link that signs in a browser")
 async def create_launch_link(request: Request, services: ServicesDep, operator: OperatorDep) -> LaunchLink:
-    """The link of the daemon's start works once; this one is for the next browser."""
+    """The link that the daemon prints at its start works once. This link signs in another browser."""
     return LaunchLink(url=services.access.launch_url(str(request.base_url).rstrip("/")))

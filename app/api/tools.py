@@ -1,4 +1,4 @@
-"""Routes for tools: what exists, what an agent has, calling one.
+"""Routes for tools: list all, list those of an agent, call one.
 
 Owns: parsing and answering. Never: running a tool (the session does, as it does for a model).
 """
@@ -18,13 +18,9 @@ from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep, 
 from app.api.kaged_route import CLAIMED, noun_router
 from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
-from app.api.schemas.tools import (
-    AgentToolAnswer,
-    CallTool,
-    ToolAnswer,
-    ToolEnvelopeAnswer,
-)
-from app.daemon.lifespan import Services
+from app.api.schemas.tools import AgentToolAnswer, CallTool, ToolAnswer, ToolEnvelopeAnswer
+from app.api.scope_rules import FOR_AGENTS
+from app.daemon.services import Services
 from app.errors import Forbidden, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
@@ -61,19 +57,23 @@ async def _left(request: Request) -> None:
 router: APIRouter = noun_router("Tools")
 
 
-@router.get("/tools", summary="List the tools")
+@router.get("/tools", summary="List the tools", dependencies=[FOR_AGENTS])
 async def list_tools(services: ServicesDep, page: PageDep) -> PageOf[ToolAnswer]:
-    """By name, with the JSON Schemas of their parameters and results. Existing does not mean being
-    enabled for an agent."""
+    """Every tool by name, with the JSON Schemas of its parameters and result. The list does not say which
+    agents may use it."""
     found = page_by_name("tools", services.registry.definitions(), attrgetter("name"), page)
     return answer_page(found, lambda definition: _tool(services, definition))
 
 
-@router.get("/projects/{project_id}/agents/{agent_path}/tools", summary="List the tools of an agent")
+@router.get(
+    "/projects/{project_id}/agents/{agent_path}/tools",
+    summary="List the tools of an agent",
+    dependencies=[FOR_AGENTS],
+)
 async def list_agent_tools(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, agent_path: str, page: PageDep
 ) -> PageOf[AgentToolAnswer]:
-    """By name, each tool with the rule that decided, and exactly the parameters that the model is shown."""
+    """The tools by name, each with the rule that decided and the parameters that the model gets."""
     agent = _agent(services.projects.compiled(project_id), agent_path)
     allowed = _allowed(agent)
     tools = []
@@ -108,7 +108,7 @@ async def list_agent_tools(
 @router.post(
     "/sessions/{session_id}/tools/{name}",
     summary="Call a tool as one of the session's agents",
-    dependencies=[CLAIMED],
+    dependencies=[CLAIMED, FOR_AGENTS],
 )
 async def call_tool(
     request: Request,
@@ -118,10 +118,9 @@ async def call_tool(
     name: str,
     body: CallTool,
 ) -> ToolEnvelopeAnswer:
-    """The same validation, permissions and audit as a model's call. A tool that fails answers 200
-    with `type` `error`. An operator's call is that operator's consent, once; what an agent's token calls
-    and what would be asked of people is denied. A call of a tool that only reads ends when its client
-    leaves."""
+    """Validated, authorised and audited like the call of a model. A tool that fails answers 200 with `type`
+    `error`. A call by an operator counts as consent, once; a call by an agent's token that needs consent is
+    denied. A read-only call is cancelled when its client disconnects."""
     call = services.sessions.call_tool(
         session_id,
         name,
@@ -142,7 +141,7 @@ def _caller(principal: Principal, body: CallTool) -> str:
     if bound is None:
         return body.agent_path
     if "agent_path" in body.model_fields_set and body.agent_path != bound:
-        raise Forbidden(f"This token acts as {bound} and as nobody else.", reason="out_of_scope")
+        raise Forbidden(f"This token acts as {bound} only.", reason="out_of_scope")
     return bound
 
 

@@ -1,4 +1,4 @@
-"""Routes for uploads: hand a file in, look at it, fetch it, take it back.
+"""Routes for uploads: upload, show, download and delete a file.
 
 Owns: parsing and answering, and how the body of an upload is read. Never: keeping files
 (`harness.uploads`).
@@ -32,7 +32,7 @@ _BINARY = {"type": "string", "format": "binary"}
 FILE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The file itself, or a form with one file part and nothing else.",
+        "description": "The file itself, or a form with exactly one file part.",
         "content": {
             "application/octet-stream": {"schema": _BINARY},
             "multipart/form-data": {
@@ -47,7 +47,7 @@ FileName = Annotated[
     str | None,
     Query(
         max_length=1000,
-        description="What the file is called; needed with a raw body, and before the name in a form. It is "
+        description="The file name; required with a raw body, and used instead of the name in a form. It is "
         "reduced to a safe last part.",
     ),
 ]
@@ -64,12 +64,12 @@ async def upload_file(
     request: Request,
     services: ServicesDep,
     principal: PrincipalDep,
-    project_id: Annotated[str, Query(max_length=64, description="The project that it is for.")],
+    project_id: Annotated[str, Query(max_length=64, description="The project of the file.")],
     name: FileName = None,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Name its id where a file is asked for: in the answer to a form, an issue's attachments, or a
-    workflow's inputs. A file that nothing uses is removed after a day."""
+    """Use its id where a file is expected: in the answer to a form, in the attachments of an issue, or in the
+    inputs of a workflow. An unused file is removed after a day."""
     services.projects.get(project_id)
     return await receive_file(
         request, services, project_id=project_id, name=name, created_by=principal.actor, key=idempotency_key
@@ -129,16 +129,16 @@ async def get_upload(services: ServicesDep, upload_id: UploadId) -> UploadAnswer
     summary="Download an uploaded file",
     response_class=Response,
     responses={
-        200: {"content": {"*/*": {"schema": _BINARY}}, "description": "The file, of its own type."},
+        200: {"content": {"*/*": {"schema": _BINARY}}, "description": "The file, with its own media type."},
         206: {
             "content": {"*/*": {"schema": _BINARY}},
-            "description": "The part that the header `Range` asks for.",
+            "description": "The part that the header `Range` requests.",
         },
         410: {"$ref": "#/components/responses/Error410"},
     },
 )
 async def get_upload_content(services: ServicesDep, upload_id: UploadId) -> Response:
-    """Always as an attachment. One range of bytes may be asked for; any other `Range` gets the whole
+    """Sent as an attachment. `Range` may request one range of bytes; any other `Range` returns the whole
     file."""
     row, path = await services.management.uploads.content(upload_id)
     return _Download(path, row)

@@ -22,7 +22,7 @@ from app.api.schemas.workflows import (
     WorkflowRunStateName,
     WorkflowRunSummary,
 )
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.workflows.schedule import next_slot
 from app.ids import now_ms
@@ -40,7 +40,7 @@ WorkflowRunId = Annotated[str, Path(description="A workflow run's id, `wfr_...`.
 async def list_workflows(
     services: ServicesDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[WorkflowAnswer]:
-    """By name, with their inputs, as the project file has them now."""
+    """The workflows of the project file as compiled now, by name, with their inputs."""
     known = services.management.workflows.workflows(project_id)
     found = page_by_name("workflows", known.items(), itemgetter(0), page)
     queued, running = await services.storage.read(
@@ -76,8 +76,8 @@ async def invoke_workflow(
     workflow: WorkflowName,
     body: InvokeWorkflow,
 ) -> WorkflowRunAnswer:
-    """The run is stored when this answers. It is `queued` while as many runs of the workflow go on as may.
-    What is wrong with an input is told as `inputs.<name>`."""
+    """The run is stored before the answer. It is `queued` while the limit of concurrent runs is reached.
+    Errors of an input are reported as `inputs.<name>`."""
     answer_with(WorkflowRun, lambda run: (201, WorkflowRunAnswer.of(run, None, 0)))
     run = await services.management.workflows.invoke(
         project_id, workflow, body.inputs, author, issue_number=body.issue_number
@@ -93,16 +93,13 @@ async def list_workflow_runs(
     workflow: Annotated[str | None, Query(max_length=64)] = None,
     state: WorkflowRunStateName | None = None,
     issue_number: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    session_id: Annotated[str | None, Query(max_length=64, description="The run that works in it.")] = None,
+    session_id: Annotated[
+        str | None, Query(max_length=64, description="Only the run of this session.")
+    ] = None,
 ) -> PageOf[WorkflowRunSummary]:
+    filters = {"project_id": project_id, "workflow": workflow, "state": state, "session_id": session_id}
     found = await services.management.workflows.list(
-        project_id=project_id,
-        workflow=workflow,
-        state=state,
-        issue_number=issue_number,
-        session_id=session_id,
-        limit=page.limit,
-        cursor=page.cursor,
+        {**filters, "issue_number": issue_number, "limit": page.limit, "cursor": page.cursor}
     )
     work = await _work(services, found.items)
     return answer_page(found, lambda run: WorkflowRunSummary.of(run, *work[run.id]))
@@ -110,7 +107,7 @@ async def list_workflow_runs(
 
 @router.get("/workflow-runs/{workflow_run_id}", summary="Show a workflow run")
 async def get_workflow_run(services: ServicesDep, workflow_run_id: WorkflowRunId) -> WorkflowRunAnswer:
-    """With its inputs and, once it has ended, output, duration, cost and error."""
+    """Includes the inputs and, after its end, output, duration, cost and error."""
     return await _answer(services, await services.management.workflows.get(workflow_run_id))
 
 
@@ -118,7 +115,7 @@ async def get_workflow_run(services: ServicesDep, workflow_run_id: WorkflowRunId
 async def cancel_workflow_run(
     services: ServicesDep, author: AuthorDep, workflow_run_id: WorkflowRunId
 ) -> WorkflowRunAnswer:
-    """Its session is stopped when this answers. A run that has ended already is a conflict."""
+    """The session of the run is stopped before the answer. Cancelling an ended run is a conflict."""
     run = await services.management.workflows.cancel(workflow_run_id, author)
     return await _answer(services, run)
 
@@ -129,7 +126,7 @@ async def _answer(services: Services, run: WorkflowRun) -> WorkflowRunAnswer:
 
 
 async def _work(services: Services, runs: Sequence[WorkflowRun]) -> dict[str, tuple[str | None, int]]:
-    """Return the state of each run's session and how many of its questions wait, by the run's id."""
+    """Return the state of each run's session and its number of open questions, by the run's id."""
     ids = [run.session_id for run in runs if run.session_id is not None]
     states, pending = await services.storage.read(
         lambda uow: (uow.sessions.states(ids), uow.interactions.pending_counts(ids))

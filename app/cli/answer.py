@@ -1,20 +1,24 @@
-"""`kaged answer`: what waits for a human, in all sessions or in one, and its answer.
+"""`kaged answer`: list the open questions of all sessions or of one, and answer them.
 
-Owns: turning arguments into an answer. Never: checking it, which is the daemon's.
+Owns: turning arguments, or lines typed at a terminal, into an answer. Never: what a line means (`dialogs`),
+or checking the answer, which is the daemon's.
 """
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
-from app.cli.conversation import find_session, session_path
+from app.cli.conversation import path_of, session_path
 from app.cli.dialogs import (
     Asked,
+    Dialog,
+    Line,
     NotUnderstood,
     answers_body,
     asked_in,
@@ -23,9 +27,8 @@ from app.cli.dialogs import (
     local_file,
     visible,
 )
-from app.cli.output import CommandFailed, print_json, print_table, print_text
+from app.cli.output import CommandFailed, print_text
 from app.cli.questions import interaction_path, send_answer
-from app.cli.terminal_dialog import ask_at_terminal
 
 _WORDS = ("once", "always", "reject")
 _LINE_END = " ⏎ "
@@ -38,7 +41,7 @@ _LINE_END = " ⏎ "
 @click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file for a form field.")
 @click.option("--comment", "-m", help="With reject: why; the agent reads it.")
 @in_project
-def command(
+async def command(
     daemon: Connected,
     interaction: str | None,
     values: tuple[str, ...],
@@ -49,69 +52,68 @@ def command(
     """Answer INTERACTION (itx_...); without it list the open questions.
 
     \b
-    kaged answer itx_... once|always|reject [-m WHY]      a call that needs consent
+    kaged answer itx_... once|always|reject [-m WHY]      a permission request
     kaged answer itx_... OPTION...                        one question; a number, a label or a text
     kaged answer itx_... ID=OPTION ID=OPTION...           several questions (of `question` by 1, 2, ...)
     kaged answer itx_... FIELD=VALUE... --file FIELD=PATH a form
-    kaged answer itx_...                                  at a terminal: asked one by one
+    kaged answer itx_...                                  at a terminal: asks one by one
     """
     if interaction is None:
-        _list(daemon, session)
+        found = [one async for one in _open_questions(daemon, session)]
+        rows = [(one["id"], one["kind"], one["session_id"], _what(one)) for one in found]
+        header = ("ID", "KIND", "SESSION", "WHAT")
+        daemon.show_rows({"items": found}, header, rows, empty="no question is open")
         return
-
-    async def work(client: DaemonClient) -> dict[str, Any]:
-        found = await _find(client, daemon, interaction, session)
-        path = interaction_path(found["session_id"], found["id"])
-        if not values and not files and comment is None:
-            body = await ask_at_terminal(dialog_of(found["kind"], found["request"]))
-        else:
-            body = _body(found["kind"], found["request"], values, files, comment)
-        return await send_answer(client, path, body)
-
-    closed = daemon.run(work)
+    asked = await _find(daemon, interaction, session)
+    if not values and not files and comment is None:
+        body = await _ask_at_terminal(dialog_of(asked["kind"], asked["request"]))
+    else:
+        body = _body(asked["kind"], asked["request"], values, files, comment)
+    closed = await send_answer(daemon.client, interaction_path(asked["session_id"], asked["id"]), body)
     daemon.show(closed, f"{closed['id']} {closed['state']}")
 
 
-def _list(daemon: Connected, session: str | None) -> None:
-    async def ask(client: DaemonClient) -> list[dict[str, Any]]:
-        return [one async for one in _waiting(client, daemon, session)]
-
-    found = daemon.run(ask)
-    if daemon.as_json:
-        print_json({"items": found})
-    elif not found:
-        print_text("nothing waits for an answer")
-    else:
-        print_table(
-            ("ID", "KIND", "SESSION", "WHAT"),
-            [(one["id"], one["kind"], one["session_id"], _what(one)) for one in found],
-        )
-
-
-async def _waiting(
-    client: DaemonClient, daemon: Connected, session: str | None
-) -> AsyncIterator[dict[str, Any]]:
-    """Yield what waits in one session, or in all."""
+async def _open_questions(daemon: Connected, session: str | None) -> AsyncIterator[dict[str, Any]]:
+    """Yield the open questions of one session, or of all."""
+    client = daemon.client
     if session is not None:
-        ids = [(await find_session(client, session, daemon.project))["id"]]
+        paths = [await path_of(client, session, daemon.project)]
     else:
-        ids = [one["id"] async for one in client.items("/sessions", params={"asks": "true"})]
-    for session_id in ids:
-        path = f"{session_path(session_id)}/interactions"
-        async for one in client.items(path, params={"state": "pending"}):
+        found = client.items("/sessions", params={"asks": "true"})
+        paths = [session_path(one["id"]) async for one in found]
+    for path in paths:
+        async for one in client.items(f"{path}/interactions", params={"state": "pending"}):
             yield one
 
 
-async def _find(
-    client: DaemonClient, daemon: Connected, interaction_id: str, session: str | None
-) -> dict[str, Any]:
-    async for one in _waiting(client, daemon, session):
+async def _find(daemon: Connected, interaction_id: str, session: str | None) -> dict[str, Any]:
+    async for one in _open_questions(daemon, session):
         if one["id"] == interaction_id:
             return one
-    raise CommandFailed(
-        "not_found",
-        f"{interaction_id} does not wait for an answer; `kaged answer` lists what does",
-    )
+    raise CommandFailed("not_found", f"{interaction_id} is not open; `kaged answer` lists the open questions")
+
+
+async def _ask_at_terminal(dialog: Dialog) -> Mapping[str, Any]:
+    """Return the body of the answer. Raises `UsageError` without a terminal, `CommandFailed` when the
+    input ends before the answer is complete."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("give the answer, or run this at a terminal to be asked.")
+    _show([*dialog.opening(), *dialog.prompt()])
+    while typed := await asyncio.to_thread(sys.stdin.readline):
+        try:
+            body = dialog.take(typed.rstrip("\n"))
+        except NotUnderstood as problem:
+            print_text(f"  {problem}", color="yellow")
+            continue
+        if body is not None:
+            return body
+        _show(dialog.prompt())
+    raise CommandFailed("aborted", "nothing was answered")
+
+
+def _show(lines: list[Line]) -> None:
+    for line in lines:
+        print_text(line.text, dim=line.dim, color="yellow" if line.asks else None)
 
 
 def _body(
@@ -120,7 +122,7 @@ def _body(
     if files and kind != "form":
         raise click.UsageError("--file goes with a form.")
     if comment is not None and kind != "permission":
-        raise click.UsageError("--comment goes with a call that needs consent.")
+        raise click.UsageError("--comment goes with a permission request.")
     try:
         match kind:
             case "permission":
@@ -138,7 +140,7 @@ def _consent(request: Mapping[str, Any], values: Sequence[str], comment: str | N
     if len(values) != 1 or values[0] not in _WORDS:
         raise click.UsageError(f"say one of {', '.join(_WORDS)}.")
     if values[0] == "always" and not request["suggestions"]:
-        raise click.UsageError("no rule can allow this always; say once or reject.")
+        raise click.UsageError("no rule can allow this call always; say once or reject.")
     if comment is not None and values[0] != "reject":
         raise click.UsageError("--comment goes with reject.")
     return {"answer": values[0]} | ({"comment": comment} if comment is not None else {})
@@ -148,14 +150,14 @@ def _answers(asked: Sequence[Asked], values: Sequence[str]) -> dict[str, list[st
     if len(asked) == 1 and not (values and values[0].startswith(f"{asked[0].key}=")):
         (one,) = asked
         if len(values) > 1 and not one.multiple:
-            raise click.UsageError("this question takes one answer; quote it.")
+            raise click.UsageError("this question takes one answer; put it in quotes.")
         return {one.key: list(dict.fromkeys(label for value in values for label in one.answer_of(value)))}
     # People count questions from 1.
     names = {one.key if not one.key.isdecimal() else str(int(one.key) + 1): one for one in asked}
     given: dict[str, list[str]] = {}
     for name, value in _named(values):
         if name not in names:
-            raise click.UsageError(f"there is no question {name}; there are: {', '.join(names)}.")
+            raise click.UsageError(f"there is no question {name}; the questions are {', '.join(names)}.")
         given.setdefault(names[name].key, []).extend(names[name].answer_of(value))
     missing = [name for name, one in names.items() if one.key not in given]
     if missing:
@@ -167,7 +169,7 @@ def _form(fields: Sequence[Mapping[str, Any]], values: Sequence[str], files: Seq
     declared = {one["name"]: one for one in fields}
     given: dict[str, Any] = {}
     for name, value in _named(values):
-        # A name that the form does not have goes along, for the daemon to say so.
+        # The daemon refuses a name that the form does not have.
         given[name] = field_value(declared[name], value) if name in declared else value
     for name, path in _named(files):
         given[name] = local_file(path)

@@ -1,4 +1,4 @@
-"""`kaged attach`: follow a session that is going on, from its history to what happens now.
+"""`kaged attach`: follow a session, from its history to its live frames.
 
 Owns: the order of history and live frames. Never: changing the session.
 """
@@ -9,14 +9,13 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
-from pathlib import Path
 from typing import Any
 
 import click
 
 from app.cli.client import DaemonClient, ReceivedFrame
-from app.cli.connected import Connected, connected
-from app.cli.conversation import LAST, find_session, session_path, show_missed
+from app.cli.connected import Connected, connected, project_option
+from app.cli.conversation import LAST, draw, find_session, session_path
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
@@ -28,24 +27,18 @@ from app.cli.streams import write_data
     "--after-seq", type=click.IntRange(min=0), help="Start after this event (default: show the history)."
 )
 @click.option("--until-idle", is_flag=True, help="Exit when no run is active and no question is open.")
-@click.option(
-    "--project", type=click.Path(path_type=Path), help="With `last`: the newest session of this project."
-)
+@project_option("With `last`: the newest session of this project.")
 @connected
-def command(daemon: Connected, session: str, after_seq: int | None, until_idle: bool) -> int:
+async def command(daemon: Connected, session: str, after_seq: int | None, until_idle: bool) -> int:
     """Follow SESSION (an id, or `last`). Ctrl-C leaves; the session continues.
 
     With --json every frame is a line, from --after-seq or from the first one.
     """
-
-    async def run(client: DaemonClient) -> None:
-        detail = await find_session(client, session, daemon.project)
-        following = asyncio.ensure_future(_follow(client, detail, after_seq, until_idle, daemon.as_json))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, following.cancel)
-        with suppress(asyncio.CancelledError):
-            await following
-
-    daemon.run(run)
+    detail = await find_session(daemon.client, session, daemon.project)
+    following = asyncio.ensure_future(_follow(daemon.client, detail, after_seq, until_idle, daemon.as_json))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, following.cancel)
+    with suppress(asyncio.CancelledError):
+        await following
     return 0
 
 
@@ -71,7 +64,7 @@ async def _follow(
         view.finish()
 
 
-async def _show_live(  # noqa: C901
+async def _show_live(
     client: DaemonClient,
     view: StreamView,
     session_id: str,
@@ -86,11 +79,9 @@ async def _show_live(  # noqa: C901
         if as_json:
             write_data(frame.text + "\n")
         else:
-            view.show(frame)
+            await draw(client, view, session_id, frame)
             if frame.of_subagent:
-                pass  # the view has shown what is to be seen of it
-            elif frame.type == "message.end":
-                await show_missed(client, view, session_id, frame.payload["messageId"])
+                pass
             elif frame.type == "message.posted" and frame.payload["message_id"] not in view.hidden_messages:
                 view.operator(frame.payload["content"])
             elif frame.type == "run.ended":
@@ -114,5 +105,5 @@ async def _show_live(  # noqa: C901
 async def _show_history(client: DaemonClient, view: StreamView, session_id: str) -> None:
     async for message in client.items(f"{session_path(session_id)}/messages"):
         if message["complete"] and message["position"] is not None:
-            view.past(message)
+            view.show_stored(message)
     view.finish()

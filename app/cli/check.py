@@ -18,6 +18,7 @@ from app.errors import ValidationFailed
 if TYPE_CHECKING:
     from app.config import Settings
     from app.harness.dsl.compiled import CompiledProject
+    from app.tools.dispatch.registry import ToolRegistry
 
 
 @click.command(name="check")
@@ -39,7 +40,6 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     root = folder.expanduser().absolute() if folder is not None else find_project_root()
     if root is None:
         raise CommandFailed("no_project", "there is no .kaged/project.yaml here; write one with `kaged init`")
-    from app.cli.tool_names import tool_names
     from app.config import load_settings
     from app.harness.dsl.compiler import compile_project
     from app.harness.hooks.plugin_catalog import ManifestCatalog
@@ -71,20 +71,34 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     return 0 if valid else 1
 
 
+def tool_names() -> ToolRegistry:
+    """Return the catalog of tools, for compiling a project without a daemon. It starts nothing."""
+    from app.bridges.processes.process import ChildProcesses
+    from app.bridges.pty.manager import TerminalManager
+    from app.tools.catalog import build_registry
+    from app.tools.processes.call_processes import CallProcesses
+    from app.tools.project_files.read_tracker import ReadTracker
+
+    children = ChildProcesses()
+    terminals = TerminalManager(children, per_session=0)
+    processes = CallProcesses.uncaged(children)
+    return build_registry(reads=ReadTracker(), processes=processes, terminals=terminals, environment={})
+
+
 def _without_credential(project: CompiledProject | None, settings: Settings) -> list[dict[str, Any]]:
-    """Return the models of a project that cannot be called, because their provider has no credential: the
-    file is right, and a run fails all the same."""
+    """Return the models of a project that cannot be called because their provider has no credential. The
+    project file is valid, but its runs would fail."""
     from app.harness.providers.route import resolve
 
     found: dict[str, dict[str, Any]] = {}
     for model in dict.fromkeys(agent.model for agent in project.agents()) if project is not None else ():
-        with suppress(ValidationFailed):  # the compiler has told it
+        with suppress(ValidationFailed):  # the compiler has reported it
             for candidate in resolve(model, settings.models, settings.providers).candidates:
                 provider = settings.providers[candidate.provider]
                 if provider.api_key is None and provider.missing_env:
                     variables = " or ".join(provider.missing_env)
                     message = (
-                        f"the model {model} is asked of {candidate.provider}, which has no credential: "
+                        f"the model {model} is called at {candidate.provider}, which has no credential: "
                         f"set {variables}, or providers.{candidate.provider}.api_key"
                     )
                     found.setdefault(

@@ -6,10 +6,10 @@ Owns: the two protocols as commands use them. Never: arguments or terminal outpu
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -40,11 +40,11 @@ _COMMANDS = (
     (r"POST /api/v1/uploads", "--file NAME=PATH"),
     (r"/api/v1/ws and GET /api/v1/sync", "`kaged attach`"),
 )
-"""Patterns of routes, the longer ones first, and what does the same in a terminal."""
+"""Patterns of routes, longer ones first, and the commands that do the same."""
 
 
 def in_commands(text: str) -> str:
-    """Return what the daemon says with commands in place of routes."""
+    """Return a message of the daemon with commands in place of routes."""
     for route, command in _COMMANDS:
         text = re.sub(route, command, text)
     return text
@@ -76,33 +76,42 @@ class ReceivedFrame:
 
     @property
     def of_subagent(self) -> bool:
-        """Tell whether the frame is about an agent that another one has called."""
+        """Whether the frame is about a subagent."""
         return self.agent_path not in (None, "primary")
 
 
 class DaemonClient:
     """Use as an async context manager. Every method raises `CommandFailed` with the daemon's words."""
 
-    def __init__(self, address: DaemonAddress) -> None:
-        self._address = address
-        headers = {"authorization": f"Bearer {address.token}"} if address.token else {}
-        self._headers = headers
-        self._http = httpx2.AsyncClient(
-            base_url=address.url,
-            headers=headers,
+    def __init__(self, find: Callable[[], DaemonAddress]) -> None:
+        """`find` is called at the first request."""
+        self._find = find
+
+    @functools.cached_property
+    def _address(self) -> DaemonAddress:
+        return self._find()
+
+    @functools.cached_property
+    def _headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._address.token}"} if self._address.token else {}
+
+    @functools.cached_property
+    def _http(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            base_url=self._address.url,
+            headers=self._headers,
             timeout=httpx2.Timeout(60.0, connect=5.0),
             trust_env=False,
-            # To load certificates takes tens of milliseconds: only for a daemon that speaks TLS.
-            verify=not address.url.startswith("http:"),
+            # Loading certificates takes tens of milliseconds: only for a daemon that speaks TLS.
+            verify=not self._address.url.startswith("http:"),
         )
 
     async def __aenter__(self) -> DaemonClient:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.aclose()
+    async def __aexit__(self, *_: object) -> None:
+        if "_http" in vars(self):
+            await self._http.aclose()
 
     async def request(
         self,
@@ -163,8 +172,7 @@ class DaemonClient:
             raise self._unreachable(error) from error
 
     async def frames(self, session_id: str, *, after_seq: int) -> AsyncGenerator[ReceivedFrame, None]:
-        """Yield a session's frames later than `after_seq`, for ever; a lost connection is taken up
-        where it broke."""
+        """Yield a session's frames after `after_seq`, for ever; a lost connection resumes where it broke."""
         last_seq = after_seq
         while True:
             socket = await self._connect(session_id, last_seq)
@@ -175,11 +183,10 @@ class DaemonClient:
                         last_seq = max(last_seq, frame.seq)
                     yield frame
             except ConnectionClosed:
-                _raise_if_final(socket.close_code)
-            else:
-                _raise_if_final(socket.close_code)
+                pass  # the code says why
             finally:
                 await socket.close()
+            _raise_if_final(socket.close_code)
             await asyncio.sleep(RECONNECT_PAUSE_SECONDS)
 
     async def _connect(self, session_id: str, after_seq: int) -> ClientConnection:
@@ -231,7 +238,7 @@ def _encoded(body: Any) -> bytes:
         return orjson.dumps(body)
     except orjson.JSONEncodeError as error:  # bytes of an argument or a file that are no text
         raise CommandFailed(
-            "usage", f"what you give is not text in UTF-8 ({error}); convert it first", exit_code=2
+            "usage", f"the input is not UTF-8 text ({error}); convert it first", exit_code=2
         ) from error
 
 
@@ -243,7 +250,7 @@ def _refusal(status: int, body: bytes) -> CommandFailed:
         code, message, details = "failed", f"the daemon answered with status {status}", {}
     message = in_commands(message)
     if status == 401:
-        message += " Give a token with --token, or use the data folder of the daemon with --data-dir."
+        message += " Set a token with --token, or the data folder of the daemon with --data-dir."
     return CommandFailed(code, message, details=details)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,51 +18,52 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.conversation import open_project
 from app.cli.daemon_address import daemon_options, find_daemon
-from app.cli.output import json_option, print_json, print_text
+from app.cli.output import json_option, print_json, print_table, print_text
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-Answer = TypeVar("Answer")
+Command = Callable[..., Awaitable[int | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """How a command reaches the daemon, and how it shows what it got."""
+    """A client of the daemon, and how a command shows what it got."""
 
-    url: str | None
-    token: str | None
-    data_dir: Path | None
-    config_file: Path | None
+    client: DaemonClient
     as_json: bool
     project: Path | None = None
 
-    def run(self, work: Callable[[DaemonClient], Awaitable[Answer]]) -> Answer:
-        """Do the work with a client of the daemon, to its end. Raises `CommandFailed`."""
-        address = find_daemon(
-            url=self.url, token=self.token, data_dir=self.data_dir, config_file=self.config_file
-        )
-
-        async def connected() -> Answer:
-            async with DaemonClient(address) as client:
-                return await work(client)
-
-        return asyncio.run(connected())
-
-    def show(self, answer: Any, text: str) -> None:
-        """Print what came of it: all of it as JSON, or else the one line for people."""
+    def show(self, answer: Any, shown: str | Callable[[Any], None]) -> None:
+        """Print the answer: as JSON, or for people as a line or by a function."""
         if self.as_json:
             print_json(answer)
+        elif isinstance(shown, str):
+            print_text(shown)
         else:
-            print_text(text)
+            shown(answer)
 
-    async def project_id(self, client: DaemonClient) -> str:
-        """Return the id of the project that `--project`, or the folder one is in, names."""
-        return str((await open_project(client, self.project))["id"])
+    def show_rows(
+        self, answer: Any, header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, more: str = ""
+    ) -> None:
+        """Print a list: as JSON, or as a table. `empty` stands in its place, `more` below it."""
+        if self.as_json:
+            print_json(answer)
+        elif not rows:
+            print_text(empty)
+        else:
+            print_table(header, rows)
+            if more:
+                print_text(more, dim=True)
+
+    async def project_id(self) -> str:
+        """Return the id of the project that `--project`, or the current folder, names."""
+        return str((await open_project(self.client, self.project))["id"])
 
 
-def connected(command: Decorated) -> Callable[..., Any]:
+def connected(command: Command) -> Callable[..., Any]:
     """Give a command the options of the daemon and `--json`; its first argument is a `Connected`.
 
-    It stands directly above the function."""
+    It stands directly above the function. The daemon is looked for at the first request, so wrong use is
+    reported also without one."""
 
     @functools.wraps(command)
     def run(
@@ -73,21 +74,28 @@ def connected(command: Decorated) -> Callable[..., Any]:
         config_file: Path | None,
         as_json: bool,
         project: Path | None = None,
-        **values: Any,
-    ) -> Any:
-        return command(Connected(url, token, data_dir, config_file, as_json, project), **values)
+        **options: Any,
+    ) -> int | None:
+        async def work() -> int | None:
+            find = functools.partial(
+                find_daemon, url=url, token=token, data_dir=data_dir, config_file=config_file
+            )
+            async with DaemonClient(find) as client:
+                return await command(Connected(client, as_json, project), **options)
+
+        return asyncio.run(work())
 
     return daemon_options(json_option(run))
 
 
-def in_project(command: Decorated) -> Callable[..., Any]:
+def project_option(text: str) -> Callable[[Decorated], Decorated]:
+    """Return the option `--project` with its help."""
+    return click.option("--project", type=click.Path(path_type=Path), help=text)
+
+
+def in_project(command: Command) -> Callable[..., Any]:
     """As `connected`, with the option `--project`."""
-    option = click.option(
-        "--project",
-        type=click.Path(path_type=Path),
-        help="The project's folder (default: the current folder).",
-    )
-    return option(connected(command))
+    return project_option("The project's folder (default: the current folder).")(connected(command))
 
 
 def text_or_file(text: str | None, file: str | None, *, name: str) -> str | None:

@@ -1,17 +1,19 @@
-"""Finds or opens the session that a command is about, and follows it.
+"""Finds or opens the session of a command, and what all commands that follow one share.
 
-Owns: `--session`, `--project` and the loop over frames that `send` and `attach` share. Never: how
-frames look (`stream_view`).
+Owns: `--session`, `--project`, drawing frames, Ctrl-C. Never: how frames look (`stream_view`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from app.cli.client import DaemonClient
+from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.daemon_address import find_project_root, require_project_root
 from app.cli.output import CommandFailed, print_warning
 from app.cli.stream_view import StreamView
@@ -20,11 +22,9 @@ LAST = "last"
 
 
 async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, Any]:
-    """Return the project of `folder`, or of the folder at or above this one, loading it if needed.
-
-    Without either, the daemon's only project is taken. Of one whose file does not compile any more the
-    last good version is used, as the daemon does, and that is said. A token that may only read finds the
-    projects that are loaded."""
+    """Return the project of `folder`, or of the folder at or above this one, loading it if needed; by default
+    the daemon's only project. When its file has errors, the last good version is used with a warning. A
+    read-only token finds loaded projects only."""
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is not None:
         try:
@@ -45,14 +45,14 @@ async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, A
     if not projects:
         raise CommandFailed(
             "no_project",
-            "this folder has no .kaged/project.yaml; name one with --project, or write one with `kaged init`",
+            "this folder has no .kaged/project.yaml; set --project, or create one with `kaged init`",
         )
     known = ", ".join(str(project["root"]) for project in projects)
-    raise CommandFailed("no_project", f"say which project with --project; the daemon has {known}")
+    raise CommandFailed("no_project", f"choose a project with --project; the daemon has {known}")
 
 
 async def _loaded_before(client: DaemonClient, root: Path) -> dict[str, Any] | None:
-    """Return the project of a folder as the daemon has it; None when no version of it ever compiled."""
+    """Return the loaded project of a folder; None when no version of it compiled."""
     real = str(await asyncio.to_thread(root.resolve))
     found = [one async for one in client.items("/projects") if one["root"] in (str(root), real)]
     if not found:
@@ -61,7 +61,7 @@ async def _loaded_before(client: DaemonClient, root: Path) -> dict[str, Any] | N
     return detail if detail["compiled_digest"] is not None else None
 
 
-async def find_session(client: DaemonClient, session: str, project: Path | None) -> dict[str, Any]:
+async def find_session(client: DaemonClient, session: str, project: Path | None = None) -> dict[str, Any]:
     """Return the session's detail; `last` is the newest one (of `project`, when given)."""
     if session == LAST:
         params: dict[str, Any] = {"limit": 1}
@@ -69,7 +69,7 @@ async def find_session(client: DaemonClient, session: str, project: Path | None)
             params["project_id"] = (await open_project(client, project))["id"]
         newest = (await client.request("GET", "/sessions", params=params))["items"]
         if not newest:
-            raise CommandFailed("not_found", "there is no session yet; begin one with `kaged send TEXT`")
+            raise CommandFailed("not_found", "there is no session yet; start one with `kaged send TEXT`")
         session = newest[0]["id"]
     found: dict[str, Any] = await client.request("GET", session_path(session))
     return found
@@ -88,13 +88,9 @@ async def open_session(
     return created
 
 
-async def post_to_session(
-    client: DaemonClient, session: str, path: str, body: dict[str, Any] | None
-) -> tuple[str, dict[str, Any]]:
-    """Post below the address of a session (an id, or `last`); return its id and the answer."""
-    session_id: str = (await find_session(client, session, None))["id"]
-    answer: dict[str, Any] = await client.request("POST", f"{session_path(session_id)}{path}", body=body)
-    return session_id, answer
+async def path_of(client: DaemonClient, session: str, project: Path | None = None) -> str:
+    """Return the address of a session (an id, or `last`) below `/api/v1`; raise when there is none."""
+    return session_path((await find_session(client, session, project))["id"])
 
 
 def session_path(session_id: str) -> str:
@@ -102,11 +98,46 @@ def session_path(session_id: str) -> str:
     return f"/sessions/{quote(session_id, safe='')}"
 
 
-async def show_missed(client: DaemonClient, view: StreamView, session_id: str, message_id: str) -> None:
-    """Show a message that ended while the connection was away: its deltas are gone, its text is not."""
-    if not view.is_incomplete(message_id):
+async def draw(client: DaemonClient, view: StreamView, session_id: str, frame: ReceivedFrame) -> None:
+    """Show a frame; of a message that ended while the connection was lost, show the stored text."""
+    view.show(frame)
+    if frame.type != "message.end" or frame.of_subagent:
         return
-    async for message in client.items(f"{session_path(session_id)}/messages"):
-        if message["id"] == message_id:
+    message_id = frame.payload["messageId"]
+    if view.is_incomplete(message_id):
+        with suppress(CommandFailed):  # an attempt that failed is not stored
+            message = await client.request("GET", f"{session_path(session_id)}/messages/{message_id}")
             view.catch_up(message_id, message["content"])
-            return
+
+
+class Interrupts:
+    """Ctrl-C while a command follows a run: the first cancels it, the second leaves."""
+
+    def __init__(
+        self, cancel: Callable[[], Awaitable[Any]], leave: Callable[[], Any], note: Callable[[str], None]
+    ) -> None:
+        self.count = 0
+        self._cancel, self._leave, self._note = cancel, leave, note
+        self._task: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Interrupts:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        if self._task is not None:
+            self._task.cancel()
+
+    def _interrupted(self) -> None:
+        self.count += 1
+        if self.count > 1:
+            self._leave()
+        else:
+            self._task = asyncio.get_running_loop().create_task(self._try_to_cancel())
+
+    async def _try_to_cancel(self) -> None:
+        try:
+            await self._cancel()
+        except CommandFailed as failure:
+            self._note(f"the run could not be cancelled: {failure.message}")

@@ -1,4 +1,4 @@
-"""Finds the daemon that a command talks to, and the token for it.
+"""Finds the daemon that a command talks to, its token, and the settings of commands without a daemon.
 
 Owns: the options `--url`, `--token`, `--data-dir`, `--config`. Never: requests (`client`).
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
 
 from app.cli.output import CommandFailed
+
+if TYPE_CHECKING:
+    from app.config import Settings
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -36,6 +39,14 @@ def local_options(command: Decorated) -> Decorated:
     return command
 
 
+def local_settings(data_dir: Path | None, config_file: Path | None) -> Settings:
+    """Return the settings that the options of `local_options` mean."""
+    from app.config import load_settings  # pydantic takes longer than the rest of a short command
+
+    overrides = {} if data_dir is None else {"daemon.data_dir": data_dir}
+    return load_settings(config_file=config_file, overrides=overrides)
+
+
 def daemon_options(command: Decorated) -> Decorated:
     """Give a command the options that say which daemon it talks to."""
     for option in (
@@ -55,7 +66,10 @@ def find_daemon(
         return DaemonAddress(_checked(url), _sound(token))
     from app.storage.lock import read_lock  # the file lock alone; no database code
 
-    folder = find_data_dir(data_dir=data_dir, config_file=config_file)
+    if data_dir is not None:
+        folder = data_dir.expanduser().absolute()
+    else:
+        folder = local_settings(None, config_file).daemon.data_dir
     holder = read_lock(folder)
     running = holder.url.rstrip("/") if holder is not None and holder.url else None
     if url is None and running is None:
@@ -67,15 +81,6 @@ def find_daemon(
     if token is None and chosen == running:
         token = _token_in(folder)
     return DaemonAddress(chosen, None if token is None else _sound(token))
-
-
-def find_data_dir(*, data_dir: Path | None, config_file: Path | None) -> Path:
-    """Return the data folder that the options and the configuration name."""
-    if data_dir is not None:
-        return data_dir.expanduser().absolute()
-    from app.config import load_settings  # pydantic takes longer than the rest of a short command
-
-    return load_settings(config_file=config_file).daemon.data_dir
 
 
 def find_project_root() -> Path | None:
@@ -112,11 +117,13 @@ def _is_address(url: str) -> bool:
 
 
 def _sound(token: str) -> str:
-    """Return a token without the line's end that a file may have put behind it."""
+    """Return a token without the newline that a file may end with."""
     token = token.strip()
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise CommandFailed(
-            "usage", "the token (--token, KAGED_TOKEN) has characters that no token has", exit_code=2
+            "usage",
+            "the token (--token, KAGED_TOKEN) contains characters that no token contains",
+            exit_code=2,
         )
     return token
 

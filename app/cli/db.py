@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
-from app.cli.daemon_address import local_options
+from app.cli.daemon_address import local_options, local_settings
 from app.cli.output import CommandGroup, json_option, print_json, print_text
 
 
@@ -105,10 +104,7 @@ def check(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int
 
 def _database(data_dir: Path | None, config_file: Path | None) -> tuple[str | None, Path]:
     """Return the storage URL (None: the embedded file) and the data folder."""
-    from app.config import load_settings
-
-    overrides: dict[str, Any] = {} if data_dir is None else {"daemon.data_dir": data_dir}
-    settings = load_settings(config_file=config_file, overrides=overrides)
+    settings = local_settings(data_dir, config_file)
     url = settings.storage.url
     return (url.get_secret_value() if url is not None else None), settings.daemon.data_dir
 

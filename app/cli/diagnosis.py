@@ -1,7 +1,6 @@
-"""What is present on this machine, found by looking: nothing is started, and nothing is changed but the note
-of what is told once.
+"""What `kaged doctor` finds on this machine. It starts nothing.
 
-Owns: the findings of `kaged doctor`. Never: their layout, or the value of any credential.
+Owns: the findings, and how to install what is missing. Never: their layout, or the value of any credential.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from app import __version__
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
-from app.bridges.plugins.manager import PluginProblem, installed_plugins
-from app.cli.install_advice import how_to_install
+from app.bridges.plugins.manager import installed_plugins
+from app.bridges.plugins.problems import PluginProblem
 from app.cli.toolchains import hidden_toolchains
 from app.config import (
     ProviderSettings,
@@ -43,8 +43,18 @@ from app.storage.lock import read_lock
 
 Status = Literal["ok", "absent", "problem"]
 
-TOLD_OF_TRUST = "told-of-trusted-projects"
+TRUST_NOTICE = "told-of-trusted-projects"
+_INSTALL: Mapping[str, str] = {
+    "apt-get": "sudo apt-get install {}",
+    "dnf": "sudo dnf install {}",
+    "pacman": "sudo pacman -S {}",
+    "apk": "sudo apk add {}",
+    "zypper": "sudo zypper install {}",
+    "brew": "brew install {}",
+}
+"""The command of each package manager."""
 
+_OLLAMA = "install Ollama and start it with `ollama serve`"
 _CONNECT_SECONDS = 1.0
 _LOW_DISK_BYTES = 1024**3
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -52,8 +62,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `absent` is fine until it is needed; a `problem` keeps kaged from working.
-    `advice` says what to do about either."""
+    """One finding. `absent` is fine until a feature needs it; a `problem` keeps kaged from working. `advice`
+    says what to do."""
 
     group: str
     name: str
@@ -82,8 +92,16 @@ async def diagnose(settings: Settings) -> list[Finding]:
     ]
 
 
+def how_to_install(package: str) -> str:
+    """Return the command that installs a package with this system's package manager."""
+    for manager, command in _INSTALL.items():
+        if on_path(manager, child_environment()):
+            return command.format(package)
+    return f"install the package {package}"
+
+
 def _plugins(settings: Settings) -> list[Finding]:
-    """Return the installed plugins; those of projects are told of where the projects are checked."""
+    """Return the installed plugins; `kaged check` reports those of a project."""
     return [
         Finding("plugins", folder.name, "absent", found.message, f"repair or remove {folder}")
         if isinstance(found, PluginProblem)
@@ -103,14 +121,10 @@ def _system() -> Iterator[Finding]:
 
 def _daemon(settings: Settings) -> Iterator[Finding]:
     config = settings.config_file
-    yield Finding(
-        "daemon",
-        "config file",
-        "ok",
-        str(config) if config else f"none at {default_config_file()}; built-in values hold",
-    )
+    detail = str(config) if config else f"none at {default_config_file()}; defaults apply"
+    yield Finding("daemon", "config file", "ok", detail)
     for key, consequence in settings_not_in_effect(settings).items():
-        yield Finding("daemon", key, "absent", f"set, but {consequence}", "leave it out until then")
+        yield Finding("daemon", key, "absent", f"set, but {consequence}", "remove it")
     yield _data_folder(settings.daemon.data_dir)
     holder = read_lock(settings.daemon.data_dir)
     if holder is None:
@@ -126,26 +140,17 @@ def _traces(settings: Settings) -> Iterator[Finding]:
 
 def _data_folder(folder: Path) -> Finding:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
+    found = partial(Finding, "daemon", "data folder")
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        return Finding(
-            "daemon",
-            "data folder",
-            "problem",
-            f"{existing} cannot be written",
-            "choose another with --data-dir",
-        )
+        return found("problem", f"{existing} cannot be written", "choose another with --data-dir")
     if existing != folder:
-        return Finding("daemon", "data folder", "ok", f"{folder} (made at the first start)")
+        return found("ok", f"{folder} (created at the first start)")
     if folder.stat().st_mode & 0o007:
-        return Finding(
-            "daemon", "data folder", "problem", f"{folder} is open to everybody", f"chmod 700 {folder}"
-        )
+        return found("problem", f"{folder} is open to everybody", f"chmod 700 {folder}")
     free = shutil.disk_usage(folder).free
     if free < _LOW_DISK_BYTES:
-        return Finding(
-            "daemon", "data folder", "problem", f"{folder}: {free // 1024**2} MiB free", "make room"
-        )
-    return Finding("daemon", "data folder", "ok", f"{folder}, {free // 1024**3} GiB free")
+        return found("problem", f"{folder}: {free // 1024**2} MiB free", "free disk space")
+    return found("ok", f"{folder}, {free // 1024**3} GiB free")
 
 
 async def _storage(settings: Settings) -> Finding:
@@ -162,8 +167,8 @@ async def _storage(settings: Settings) -> Finding:
 
 
 async def _trusted_by_upgrade(settings: Settings) -> list[Finding]:
-    """Return the projects that an upgrade trusted, once: what is told is noted in the data folder."""
-    stamp, url = settings.daemon.data_dir / TOLD_OF_TRUST, settings.storage.url
+    """Return the projects that an upgrade trusted, only once: a file in the data folder notes it."""
+    stamp, url = settings.daemon.data_dir / TRUST_NOTICE, settings.storage.url
     if await asyncio.to_thread(stamp.exists):
         return []
     try:
@@ -173,12 +178,12 @@ async def _trusted_by_upgrade(settings: Settings) -> list[Finding]:
             await asyncio.to_thread(stamp.touch, mode=0o600)
     except (KagedError, OSError):
         return []  # the storage's own finding says what is wrong
-    detail = "loaded before there was trust, so it is trusted as it was then"
+    detail = "trusted by the upgrade, in the version that was loaded then"
     return [Finding("projects", root, "ok", detail, f"kaged trust --remove {root}") for root in roots]
 
 
 async def _sandbox(settings: Settings) -> list[Finding]:
-    """Make a cage and try it, as a daemon does at its start."""
+    """Try out a cage, as a daemon does at its start."""
     tier = await look_for_tier(settings)
     group = "sandbox"
     wanted = settings.sandbox.mode in ("full", "landlock")
@@ -189,7 +194,7 @@ async def _sandbox(settings: Settings) -> list[Finding]:
     found = [Finding(group, "cages", status, f"{tier.name}: {tier.reason}", advice)]
     for name, seen in tier.found:
         absent = name == "bubblewrap" and not seen.startswith("/")
-        hint = how_to_install("bwrap") if absent else None
+        hint = how_to_install("bubblewrap") if absent else None
         found.append(Finding(group, name, "absent" if absent else "ok", seen, hint))
     return found
 
@@ -205,25 +210,23 @@ def _toolchains(settings: Settings) -> list[Finding]:
 
 
 async def _provider(name: str, provider: ProviderSettings) -> Finding:
+    found = partial(Finding, "providers", name)
     if provider.api_key is not None:
-        return Finding("providers", name, "ok", "has a credential")
+        return found("ok", "has a credential")
     if provider.driver == "replay":
-        transcript = provider.transcript
-        if transcript is None:
-            return Finding("providers", name, "absent", "no transcript", f"set providers.{name}.transcript")
-        found = await asyncio.to_thread(transcript.exists)
-        advice = None if found else "record one with `kaged record`"
-        return Finding("providers", name, "ok" if found else "absent", str(transcript), advice)
+        if provider.transcript is None:
+            return found("absent", "no transcript", f"set providers.{name}.transcript")
+        if await asyncio.to_thread(provider.transcript.exists):
+            return found("ok", str(provider.transcript))
+        return found("absent", str(provider.transcript), "record one with `kaged record`")
     if provider.missing_env:
         variables = " or ".join(provider.missing_env)
-        return Finding(
-            "providers", name, "absent", "no credential", f"set {variables}, or providers.{name}.api_key"
-        )
+        return found("absent", "no credential", f"set {variables}, or providers.{name}.api_key")
     return await _server(name, provider.base_url or "")
 
 
 async def _server(name: str, base_url: str) -> Finding:
-    """A provider without a credential is a server of one's own: on this machine, see if it is there."""
+    """Return the finding about a provider without a credential; one on this machine is looked for."""
     address = urlsplit(base_url)
     base_url = without_credentials(base_url)
     if address.hostname not in _LOOPBACK:
@@ -234,55 +237,48 @@ async def _server(name: str, base_url: str) -> Finding:
             _, writer = await asyncio.open_connection(address.hostname, port)
         writer.close()
     except (OSError, TimeoutError):
-        advice = how_to_install(name) if name == "ollama" else "start that server"
+        advice = _OLLAMA if name == "ollama" else "start that server"
         return Finding("providers", name, "absent", f"nothing answers at {base_url}", advice)
     return Finding("providers", name, "ok", f"a server answers at {base_url}")
 
 
 def _language_servers(settings: Settings) -> list[Finding]:
     """Blocks: looks for programs."""
-    group = "language servers"
     declared = declarations(None, settings.lsp)
     table = ServerTable((), declared.local, child_environment())
-    found = []
-    for language in table.languages():
-        try:
-            server = table.resolve(language)
-        except ToolError as absent:
-            hint = next(iter(absent.detail["install"].values()), "correct lsp.servers in the config file")
-            found.append(Finding(group, language, "absent", absent.detail["problem"], hint))
-        else:
-            found.append(Finding(group, language, "ok", str(server.program)))
-    return found
+
+    def found(language: str) -> str:
+        return str(table.resolve(language).program)
+
+    return [*_resolved("language servers", table.languages(), found, setting="lsp.servers")]
 
 
 def _debug_adapters(settings: Settings) -> list[Finding]:
     """Blocks: looks for programs."""
-    group = "debug adapters"
     declared = debug_declarations(None, settings.dap)
     table = AdapterTable((), declared.local, child_environment())
-    found = []
-    for runtime in table.runtimes():
+
+    def found(runtime: str) -> str:
+        adapter = table.resolve(runtime)
+        return f"{adapter.behaviour.name or adapter.program.name}: {adapter.program}"
+
+    return [*_resolved("debug adapters", table.runtimes(), found, setting="dap.adapters")]
+
+
+def _resolved(
+    group: str, names: Iterable[str], found: Callable[[str], str], *, setting: str
+) -> Iterator[Finding]:
+    """Yield a finding for each name; `found` returns where its program is, or raises `ToolError`."""
+    for name in names:
         try:
-            adapter = table.resolve(runtime)
+            yield Finding(group, name, "ok", found(name))
         except ToolError as absent:
             install = absent.detail.get("install") or {}
-            hint = next(iter(install.values()), "correct dap.adapters in the config file")
-            found.append(Finding(group, runtime, "absent", absent.detail["problem"], hint))
-        else:
-            name = adapter.behaviour.name or adapter.program.name
-            found.append(Finding(group, runtime, "ok", f"{name}: {adapter.program}"))
-    return found
+            hint = next(iter(install.values()), f"correct {setting} in the config file")
+            yield Finding(group, name, "absent", absent.detail["problem"], hint)
 
 
 def _program(name: str, path: Path | None) -> Finding:
     if path is None:
         return Finding("system", name, "absent", f"{name} is not on the path", how_to_install(name))
     return Finding("system", name, "ok", str(path))
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

@@ -1,7 +1,7 @@
-"""What is asked of a human, as a dialog of lines: what to show, what a typed line means.
+"""Dialogs for questions: what to show, and what a typed line means.
 
-Owns: the steps of each kind (consent, questions with options, a form) and the body of the answer.
-Never: the terminal (`questions`) or requests. What a form's file field names is only looked at here.
+Owns: the steps of each kind (permission, questions with options, form) and the body of the answer. Never: the
+terminal (`questions`) or requests.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _YES, _NO = ("y", "yes", "true", "1"), ("n", "no", "false", "0")
 
 
 class NotUnderstood(Exception):
-    """What was typed is no answer; the message says what would be."""
+    """A typed line is no valid answer; the message says what is."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """Stands in an answer for a file that is still to be uploaded."""
+    """A file of an answer that is not uploaded yet."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line to show. `asks` marks those that say what to type."""
+    """One line to show. `asks` marks a line that says what to type."""
 
     text: str
     asks: bool = False
@@ -38,27 +38,25 @@ class Line:
 
 
 class Dialog(Protocol):
-    """One open question. `name` is what a note about it begins with."""
+    """One open question. `name` starts the notes about it."""
 
     name: str
 
     def opening(self) -> list[Line]:
-        """Return what is asked, whole."""
+        """Return the question."""
 
     def prompt(self) -> list[Line]:
-        """Return what is to be typed next."""
+        """Return what to type next."""
 
     def take(self, typed: str) -> Mapping[str, Any] | None:
-        """Take one line; return the body of the answer once it is complete, else None.
-
-        Raises NotUnderstood, and stays where it was."""
+        """Take one line; return the body of the answer once it is complete, else None. Raises
+        NotUnderstood."""
 
     def restart(self) -> None:
-        """Begin anew, after the daemon has refused the answer."""
+        """Start again, after the daemon refused the answer."""
 
 
 def dialog_of(kind: str, request: Mapping[str, Any]) -> Dialog:
-    """Return the dialog for an interaction of a kind."""
     match kind:
         case "permission":
             return ConsentDialog(request)
@@ -69,12 +67,12 @@ def dialog_of(kind: str, request: Mapping[str, Any]) -> Dialog:
 
 
 _WORDS = {"y": "once", "a": "always", "n": "reject"}
-_HELP = "type y (once), a (always) or n (no; you may add why), then Enter"
-_ONCE_HELP = "type y (once) or n (no; you may add why), then Enter; no rule can allow it always"
+_HELP = "type y (once), a (always) or n (no, with an optional reason), then Enter"
+_ONCE_HELP = "type y (once) or n (no, with an optional reason), then Enter; no rule can allow it always"
 
 
 class ConsentDialog:
-    """A call needs consent: a letter answers."""
+    """A permission request, answered by a letter."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self._request = request
@@ -101,12 +99,12 @@ class ConsentDialog:
         return {"answer": answer} | ({"comment": rest.strip()} if answer == "reject" and rest.strip() else {})
 
     def restart(self) -> None:
-        """It has one step."""
+        """The dialog has one step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question with options, of either tool. `free`: a text of one's own is an answer, too."""
+    """One question with options, of either tool. `free`: free text is an answer, too."""
 
     key: str
     title: str
@@ -116,7 +114,7 @@ class Asked:
     free: bool
 
     def answer_of(self, typed: str) -> list[str]:
-        """Return the labels (or the text) that a line means; raise NotUnderstood."""
+        """Return the chosen labels or the free text. Raises NotUnderstood."""
         text = typed.strip()
         if self.multiple and text == NONE_CHOSEN:
             return []
@@ -138,11 +136,9 @@ class Asked:
         if not self.options:
             return "type your answer, then Enter"
         several = (
-            f"type numbers, with commas between ({NONE_CHOSEN} for none)"
-            if self.multiple
-            else "type a number"
+            f"type numbers separated by commas ({NONE_CHOSEN} for none)" if self.multiple else "type a number"
         )
-        return several + (", or an answer of your own" if self.free else "")
+        return several + (", or your own answer" if self.free else "")
 
     def _label(self, word: str) -> str | None:
         if word.isdecimal() and 1 <= int(word) <= len(self.options):
@@ -228,7 +224,7 @@ class FormDialog:
         return [
             Line(f"  {visible(one['label'])}{needed}", asks=True),
             *_lines(one.get("description") or ""),
-            Line(f"  {_FIELD_HINTS.get(one['type'], 'type it')}, then Enter", asks=True),
+            Line(f"  {_FIELD_HINTS.get(one['type'], 'type text')}, then Enter", asks=True),
         ]
 
     def take(self, typed: str) -> Mapping[str, Any] | None:
@@ -254,7 +250,7 @@ class FormDialog:
 
 
 _FIELD_HINTS = {
-    "textarea": f"type it, and end with a line that is only `{_END_OF_TEXT}`",
+    "textarea": f"type text, and end it with a line that is only `{_END_OF_TEXT}`",
     "url": "type an address that begins with http:// or https://",
     "number": "type a number",
     "boolean": "type y or n",
@@ -263,8 +259,7 @@ _FIELD_HINTS = {
 
 
 def field_value(declared: Mapping[str, Any], typed: str) -> Any:
-    """Return the value of a form's field that a text means, None when it is empty; a `LocalFile` for a
-    file. Raises NotUnderstood."""
+    """Return the value of a form field, None when it is empty. Raises NotUnderstood."""
     text = typed.strip()
     if not text:
         if declared.get("required"):
@@ -284,7 +279,7 @@ def field_value(declared: Mapping[str, Any], typed: str) -> Any:
 
 
 def number_of(text: str) -> int | float:
-    """Return the number that a text is; raise NotUnderstood."""
+    """Return a text as a number. Raises NotUnderstood."""
     try:
         return int(text)
     except ValueError:
@@ -299,7 +294,7 @@ def number_of(text: str) -> int | float:
 
 
 def truth_of(text: str) -> bool:
-    """Return whether a text says yes; raise NotUnderstood."""
+    """Return a text as a boolean. Raises NotUnderstood."""
     word = text.casefold()
     if word not in (*_YES, *_NO):
         raise NotUnderstood("type y or n")
@@ -307,7 +302,7 @@ def truth_of(text: str) -> bool:
 
 
 def local_file(text: str) -> LocalFile:
-    """Return the file that a path names; raise NotUnderstood when it cannot be read."""
+    """Return a readable file. Raises NotUnderstood."""
     path = Path(text).expanduser()
     try:
         with path.open("rb"):
@@ -317,8 +312,7 @@ def local_file(text: str) -> LocalFile:
 
 
 def visible(text: str) -> str:
-    """Return the text with what cannot be seen, or would turn its order round, written out: nobody
-    should allow what they could not read."""
+    """Return the text with invisible characters written out: nobody should allow what they cannot read."""
     return "".join(
         f"\\u{{{ord(one):x}}}" if unicodedata.category(one)[0] == "C" or one in "\u2028\u2029" else one
         for one in text

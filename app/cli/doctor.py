@@ -1,4 +1,4 @@
-"""`kaged doctor`: say what is present, and how to get what is not.
+"""`kaged doctor`: report what is installed, what is missing, and how to install it.
 
 Owns: the command and its layout. Never: looking (`diagnosis`).
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from app.cli.daemon_address import local_options
+from app.cli.daemon_address import local_options, local_settings
 from app.cli.output import json_option, print_json, print_text
 
 if TYPE_CHECKING:
@@ -27,13 +27,11 @@ _MARKS = {"ok": ("✓", "green"), "absent": ("–", None), "problem": ("✗", "r
 def command(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
     """Check this machine: what is installed, what is missing, and how to install it.
 
-    Exits with 1 when something keeps kaged from working; what is merely absent does not count.
+    Exits with 1 when something keeps kaged from working; absent items do not count.
     """
     from app.cli.diagnosis import diagnose
-    from app.config import load_settings
 
-    overrides: dict[str, Any] = {} if data_dir is None else {"daemon.data_dir": data_dir}
-    findings = asyncio.run(diagnose(load_settings(config_file=config_file, overrides=overrides)))
+    findings = asyncio.run(diagnose(local_settings(data_dir, config_file)))
     healthy = all(finding.status != "problem" for finding in findings)
     if as_json:
         print_json({"ok": healthy, "findings": [finding.as_json() for finding in findings]})
@@ -53,7 +51,7 @@ def command(data_dir: Path | None, config_file: Path | None, as_json: bool) -> i
 
 
 def _print_summary(findings: Sequence[Finding]) -> None:
-    """Say at the end, where a person looks first, what matters of many lines."""
+    """Print the result last, where a person looks first."""
     problems = [finding for finding in findings if finding.status == "problem"]
     absent = sum(finding.status == "absent" for finding in findings)
     present = len(findings) - len(problems) - absent
@@ -64,7 +62,7 @@ def _print_summary(findings: Sequence[Finding]) -> None:
         print_text(f"  ✗ {problem.group}, {problem.name}: {problem.detail}", color="red")
     if not problems:
         print_text("  ✓ no problems found", color="green")
-    print_text(f"  {present} present, {absent} absent; what is absent is missed only by what uses it")
+    print_text(f"  {present} present, {absent} absent; only features that use an absent item miss it")
     if cages is not None:
         print_text(f"  cages: {cages}")
     print_text(f"  models: {', '.join(providers) or 'no provider has a credential'}")

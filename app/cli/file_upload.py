@@ -1,14 +1,14 @@
-"""Handing local files in to the daemon, and fetching what was handed in.
+"""Local files as commands use them: uploaded, sent and saved.
 
-Owns: reading and writing local files piece by piece. Never: what a file is for.
+Owns: reading and writing them piece by piece, and the option `--output`. Never: what a file is for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -16,11 +16,14 @@ from app.cli.client import DaemonClient
 from app.cli.output import CommandFailed
 from app.storage.private_file import private
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
 _CHUNK_BYTES = 256 * 1024
+_OUTPUT = "The file to write (default: standard output)."
 
 
 def checked_file(path: Path) -> Path:
-    """Return a path that names a file that can be read; raises `UsageError` before anything is sent."""
+    """Return a readable file. Raises `UsageError`."""
     found = path.expanduser()
     try:
         with found.open("rb"):
@@ -29,13 +32,31 @@ def checked_file(path: Path) -> Path:
         raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def output_option(command: Decorated) -> Decorated:
+    """Give a command the option `--output`: the file that it writes instead of standard output."""
+    return click.option("--output", "-o", type=click.Path(path_type=Path), callback=_new_file, help=_OUTPUT)(
+        command
+    )
+
+
+def _new_file(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path | None:
+    if output is not None and output.exists():
+        raise click.UsageError(f"{output} exists already; name another file.")
+    return output
+
+
+def check_json(as_json: bool, output: Path | None) -> None:
+    """Refuse `--json` without a file: standard output cannot hold both the content and the report."""
+    if as_json and output is None:
+        raise click.UsageError("--json needs --output: without a file the content goes to standard output.")
+
+
 async def upload(client: DaemonClient, project_id: str, path: Path) -> dict[str, Any]:
-    """Hand one file in for a project and return the upload."""
     return await upload_to(client, "/uploads", path, params={"project_id": project_id})
 
 
 async def upload_all(client: DaemonClient, project_id: str, paths: Sequence[Path]) -> list[str]:
-    """Hand files in for a project, one after the other; return their ids."""
+    """Upload files for a project, one after the other; return their ids."""
     return [(await upload(client, project_id, path))["id"] for path in paths]
 
 
@@ -67,7 +88,7 @@ async def pieces_of(path: Path) -> AsyncIterator[bytes]:
 
 
 async def save(pieces: AsyncIterator[bytes], output: Path) -> int:
-    """Write what comes to a new private file that appears only when it is whole; return its size."""
+    """Write to a new private file, which appears once it is complete; return its size."""
     draft = output.with_name(f"{output.name}.part")
     size = 0
     try:

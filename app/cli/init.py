@@ -1,14 +1,14 @@
-"""`kaged init`: write a commented starter project, and trust what was written.
+"""`kaged init`: write a commented starter project, and trust it. It needs no daemon.
 
-Owns: the command. Never: what is in the starter (`app.harness.dsl.starter`), or what trust means. It needs no
-daemon.
+Owns: the command. Never: the content of the starter (`app.harness.dsl.starter`), or what trust means.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from app.cli.daemon_address import PROJECT_FILE
 from app.cli.output import CommandFailed, json_option, print_json, print_text
 from app.cli.trust import decide
 from app.errors import KagedError
-
-if TYPE_CHECKING:
-    from app.config import Settings
 
 
 @click.command(name="init")
@@ -30,13 +27,13 @@ def command(folder: Path, model: str | None, as_json: bool) -> None:
     root = folder.expanduser().absolute()
     if (root / PROJECT_FILE).exists():
         raise CommandFailed(
-            "conflict", f"{root / PROJECT_FILE} exists already; look at it with `kaged check {folder}`"
+            "conflict", f"{root / PROJECT_FILE} exists already; check it with `kaged check {folder}`"
         )
     if not root.parent.is_dir():
         raise CommandFailed(
             "not_found",
-            f"{root.parent} is no folder, so {root.name} cannot be made there; correct the path, or make the "
-            f"folder with `mkdir -p {root.parent}`",
+            f"{root.parent} is no folder, so {root.name} cannot be created there; correct the path, or run "
+            f"`mkdir -p {root.parent}`",
         )
     from app.config import load_settings
     from app.daemon.cage_setup import look_for_tier
@@ -53,8 +50,10 @@ def command(folder: Path, model: str | None, as_json: bool) -> None:
         raise CommandFailed(
             "failed", f"{error.filename or root} cannot be written: {error.strerror}"
         ) from error
-    # What was there before may be somebody else's: the operator looks at it first.
-    untrusted = f"{PROJECT_FILE.parent} was there before" if was_there else _trust(settings, root)
+    # Existing files may be somebody else's: the operator reviews them first.
+    untrusted = (
+        f"{PROJECT_FILE.parent} was there before" if was_there else _trust(decide(settings, root, "grant"))
+    )
     if as_json:
         written, kept = ([str(path) for path in paths] for paths in (result.written, result.kept))
         cages = {"tier": tier.name, "reason": tier.reason}
@@ -65,18 +64,18 @@ def command(folder: Path, model: str | None, as_json: bool) -> None:
     for path in result.written:
         print_text(f"wrote {path}", dim=True)
     for path in result.kept:
-        print_text(f"kept {path}, which was there", dim=True)
+        print_text(f"kept the existing {path}", dim=True)
     if without_cage is not None:
-        print_text(f"no cage: the root agent has all rights of your user here ({without_cage})")
+        print_text(f"no cage: the root agent has all rights of your user ({without_cage})")
     if untrusted is not None:
         print_text(f"not trusted yet ({untrusted}): kaged trust {root}", color="yellow")
-    print_text(f"next: look at {root / PROJECT_FILE}, then `kaged serve` there")
+    print_text(f"next: review {root / PROJECT_FILE}, then run `kaged serve` there")
 
 
-def _trust(settings: Settings, root: Path) -> str | None:
+def _trust(decision: Coroutine[Any, Any, object]) -> str | None:
     """Trust what was just written; return why that could not be stored."""
     try:
-        asyncio.run(decide(settings, root, "grant"))
+        asyncio.run(decision)
     except (CommandFailed, KagedError) as problem:
         return str(problem)
     return None

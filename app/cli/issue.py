@@ -16,14 +16,14 @@ from app.cli.connected import Connected, in_project, text_or_file
 from app.cli.file_upload import checked_file, upload_all
 from app.cli.issue_changes import CHANGES
 from app.cli.issue_checklist import CHECKLIST
-from app.cli.issue_view import STATUSES, issue_path, print_issue, print_issue_line
-from app.cli.output import CommandFailed, CommandGroup, print_json, print_table, print_text
+from app.cli.issue_view import STATUSES, issue_line, issue_path, path_of_issue, print_issue
+from app.cli.output import CommandFailed, CommandGroup
 
 _ALIASES = {"create": "new", "view": "show", "close": "resolve", "ls": "list"}
 
 
 class _IssueGroup(CommandGroup):
-    """Knows the names that other tools have for the same commands."""
+    """Accepts the names of other tools for the same commands."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, _ALIASES.get(cmd_name, cmd_name))
@@ -49,7 +49,7 @@ def command() -> None:
 @click.option("--all", "every", is_flag=True, help="Include resolved and rejected issues.")
 @click.option("--limit", "-L", type=click.IntRange(1, 1000), default=30, show_default=True)
 @in_project
-def list_issues(
+async def list_issues(
     daemon: Connected,
     statuses: tuple[str, ...],
     search: str | None,
@@ -64,44 +64,30 @@ def list_issues(
         STATUSES if every else tuple(s for s in STATUSES if s not in ("resolved", "rejected"))
     )
     params = {"status": list(chosen), "search": search, "assignment": assignment}
-
-    async def ask(client: DaemonClient) -> tuple[Sequence[dict[str, Any]], int]:
-        path = f"/projects/{await daemon.project_id(client)}/issues"
-        return await _first_items(client, path, params, limit)
-
-    items, total = daemon.run(ask)
-    if daemon.as_json:
-        print_json({"items": items, "total": total})
-        return
-    if not items:
-        print_text("no such issues; file one with `kaged issue new TITLE`")
-        return
+    path = f"/projects/{await daemon.project_id()}/issues"
+    items, total = await _first_items(daemon.client, path, params, limit)
     rows = [
         (f"#{one['number']}", one["status"], one["assignment"] or "", one["updated_at"][:10], one["title"])
         for one in items
     ]
-    print_table(("ID", "STATUS", "ASSIGNED TO", "UPDATED", "TITLE"), rows)
-    if total > len(items):
-        print_text(f"{len(items)} of {total}; more with --limit", dim=True)
+    daemon.show_rows(
+        {"items": items, "total": total},
+        ("ID", "STATUS", "ASSIGNED TO", "UPDATED", "TITLE"),
+        rows,
+        empty="no such issues; file one with `kaged issue new TITLE`",
+        more=f"{len(items)} of {total}; more with --limit" if total > len(items) else "",
+    )
 
 
 @command.command(name="show", short_help="Show an issue with its history, links, files and checklist.")
 @click.argument("number", type=click.IntRange(min=1))
 @in_project
-def show(daemon: Connected, number: int) -> None:
+async def show(daemon: Connected, number: int) -> None:
     """Show issue NUMBER with its checklist, links, files and history."""
-
-    async def ask(client: DaemonClient) -> dict[str, Any]:
-        path = issue_path(await daemon.project_id(client), number)
-        issue: dict[str, Any] = await client.request("GET", path)
-        todos = await client.request("GET", f"{path}/todos")
-        return {**issue, "todos": todos["items"]}
-
-    issue = daemon.run(ask)
-    if daemon.as_json:
-        print_json(issue)
-    else:
-        print_issue(issue)
+    path = await path_of_issue(daemon, number)
+    issue = await daemon.client.request("GET", path)
+    todos = await daemon.client.request("GET", f"{path}/todos")
+    daemon.show({**issue, "todos": todos["items"]}, print_issue)
 
 
 @command.command(name="new", short_help="File an issue.")
@@ -112,7 +98,7 @@ def show(daemon: Connected, number: int) -> None:
 @click.option("--attach", "files", multiple=True, type=click.Path(path_type=Path), help="May be repeated.")
 @click.option("--assign", help="`primary`, workflow:NAME or session:ID; work starts at once.")
 @in_project
-def new(
+async def new(
     daemon: Connected,
     title: str | None,
     title_option: str | None,
@@ -126,24 +112,20 @@ def new(
         raise click.UsageError("give the issue one TITLE.")
     text = text_or_file(body, body_file, name="text") or ""
     paths = [checked_file(path) for path in files]
-
-    async def make(client: DaemonClient) -> dict[str, Any]:
-        project_id = await daemon.project_id(client)
-        wanted = {
-            "title": title if title is not None else title_option,
-            "body": text,
-            "attachments": await upload_all(client, project_id, paths),
-        }
-        made: dict[str, Any] = await client.request("POST", f"/projects/{project_id}/issues", body=wanted)
-        if assign is not None:
-            made = await _assigned(client, project_id, made["number"], assign)
-        return made
-
-    _show_changed(daemon, daemon.run(make), "filed")
+    project_id = await daemon.project_id()
+    wanted = {
+        "title": title if title is not None else title_option,
+        "body": text,
+        "attachments": await upload_all(daemon.client, project_id, paths),
+    }
+    made = await daemon.client.request("POST", f"/projects/{project_id}/issues", body=wanted)
+    if assign is not None:
+        made = await _assigned(daemon.client, project_id, made["number"], assign)
+    daemon.show(made, issue_line(made, "filed"))
 
 
 async def _assigned(client: DaemonClient, project_id: str, number: int, target: str) -> dict[str, Any]:
-    """Assign an issue that has just been filed. A refusal says that it was filed: nobody files it again."""
+    """Assign a new issue. The error says that the issue was filed, so that nobody files it again."""
     try:
         changed: dict[str, Any] = await client.request(
             "PATCH", issue_path(project_id, number), body={"assignment": target}
@@ -161,36 +143,26 @@ async def _assigned(client: DaemonClient, project_id: str, number: int, target: 
 @click.option("--body", "-b", help="The description in Markdown; `-` reads standard input.")
 @click.option("--body-file", "-F", help="A file with the description; `-` is standard input.")
 @in_project
-def edit(daemon: Connected, number: int, title: str | None, body: str | None, body_file: str | None) -> None:
+async def edit(
+    daemon: Connected, number: int, title: str | None, body: str | None, body_file: str | None
+) -> None:
     """Change title or description of issue NUMBER; the original text is kept."""
     text = text_or_file(body, body_file, name="text")
     changes = {name: value for name, value in {"title": title, "body": text}.items() if value is not None}
     if not changes:
-        raise click.UsageError("say what changes: --title, --body or --body-file.")
-
-    async def change(client: DaemonClient) -> dict[str, Any]:
-        path = issue_path(await daemon.project_id(client), number)
-        changed: dict[str, Any] = await client.request("PATCH", path, body=changes)
-        return changed
-
-    _show_changed(daemon, daemon.run(change), "edited")
+        raise click.UsageError("give --title, --body or --body-file.")
+    changed = await daemon.client.request("PATCH", await path_of_issue(daemon, number), body=changes)
+    daemon.show(changed, issue_line(changed, "edited"))
 
 
 for _command in (*CHANGES, *CHECKLIST):
     command.add_command(_command)
 
 
-def _show_changed(daemon: Connected, issue: dict[str, Any], done: str) -> None:
-    if daemon.as_json:
-        print_json(issue)
-    else:
-        print_issue_line(issue, done)
-
-
 async def _first_items(
     client: DaemonClient, path: str, params: dict[str, Any], limit: int
 ) -> tuple[Sequence[dict[str, Any]], int]:
-    """Return up to `limit` items of a list, over as many pages as it takes, and how many there are."""
+    """Return up to `limit` items of a list, from as many pages as needed, and the total."""
     items: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:

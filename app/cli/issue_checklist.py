@@ -13,8 +13,8 @@ import click
 
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
-from app.cli.issue_view import issue_path, print_checklist
-from app.cli.output import CommandFailed, print_json, print_text
+from app.cli.issue_view import path_of_issue, print_checklist
+from app.cli.output import CommandFailed
 
 _STATUS_OF = {"start": "in_progress", "done": "completed", "drop": "abandoned", "reopen": "pending"}
 _ACTIONS = ("add", *_STATUS_OF, "note", "edit", "list")
@@ -27,7 +27,7 @@ _ACTIONS = ("add", *_STATUS_OF, "note", "edit", "list")
 @click.option("--criterion", is_flag=True, help="With add: an acceptance criterion instead of a step.")
 @click.option("--phase", help="With add: the phase of the entries.")
 @in_project
-def todo(
+async def todo(
     daemon: Connected,
     number: int,
     action: str,
@@ -41,8 +41,8 @@ def todo(
     kaged issue todo 7                        show it
     kaged issue todo 7 add TEXT...            append entries
     kaged issue todo 7 start|done|drop|reopen ENTRY
-    kaged issue todo 7 note ENTRY TEXT        say something about one
-    kaged issue todo 7 edit ENTRY TEXT        word one anew
+    kaged issue todo 7 note ENTRY TEXT        add a note to an entry
+    kaged issue todo 7 edit ENTRY TEXT        change the text of an entry
 
     ENTRY is its number in the list, its id, its text, or a part that no other has.
     """
@@ -50,19 +50,16 @@ def todo(
         raise click.UsageError("--criterion and --phase go with add.")
     _check_words(action, words)
 
-    async def work(client: DaemonClient) -> list[dict[str, Any]]:
-        path = f"{issue_path(await daemon.project_id(client), number)}/todos"
-        if action == "add":
-            kind = "criterion" if criterion else "step"
-            more = {"phase": phase} if phase is not None else {}
-            for text in words:
-                await client.request("POST", path, body={"content": text, "kind": kind, **more})
-        elif action != "list":
-            entry = find_entry(await _entries(client, path), words[0])
-            await _change(client, path, entry, _wanted(action, words))
-        return await _entries(client, path)
-
-    _show(daemon, daemon.run(work), number)
+    client, path = daemon.client, f"{await path_of_issue(daemon, number)}/todos"
+    if action == "add":
+        kind = "criterion" if criterion else "step"
+        more = {"phase": phase} if phase is not None else {}
+        for text in words:
+            await client.request("POST", path, body={"content": text, "kind": kind, **more})
+    elif action != "list":
+        entry = find_entry(await _entries(client, path), words[0])
+        await _change(client, path, entry, _wanted(action, words))
+    _show(daemon, await _entries(client, path), number)
 
 
 @click.command(name="accept", short_help="Sign off a criterion of the checklist.")
@@ -72,22 +69,22 @@ def todo(
     "--resolve", "-r", metavar="COMMENT", help="With the last criterion: resolve the issue with this comment."
 )
 @in_project
-def accept(daemon: Connected, number: int, entry: str, resolve: str | None) -> None:
+async def accept(daemon: Connected, number: int, entry: str, resolve: str | None) -> None:
     """Accept the criterion ENTRY of issue NUMBER."""
     changes: dict[str, Any] = {"accept": True}
     if resolve is not None:
         changes["resolve"] = {"comment": resolve}
-    _settle(daemon, number, entry, changes)
+    await _settle(daemon, number, entry, changes)
 
 
 @click.command(name="decline", short_help="Decline a criterion that is not met yet.")
 @click.argument("number", type=click.IntRange(min=1))
 @click.argument("entry")
-@click.option("--comment", "-m", "said", required=True, help="What is missing; the agent reads this.")
+@click.option("--comment", "-m", required=True, help="What is missing; the agent reads this.")
 @in_project
-def decline(daemon: Connected, number: int, entry: str, said: str) -> None:
+async def decline(daemon: Connected, number: int, entry: str, comment: str) -> None:
     """Decline the criterion ENTRY of issue NUMBER: it is not met yet."""
-    _settle(daemon, number, entry, {"reject": {"comment": said}})
+    await _settle(daemon, number, entry, {"reject": {"comment": comment}})
 
 
 CHECKLIST = (todo, accept, decline)
@@ -132,16 +129,13 @@ def _wanted(action: str, words: Sequence[str]) -> dict[str, Any]:
     return {"note" if action == "note" else "content": words[1]}
 
 
-def _settle(daemon: Connected, number: int, entry: str, changes: dict[str, Any]) -> None:
-    async def work(client: DaemonClient) -> list[dict[str, Any]]:
-        path = f"{issue_path(await daemon.project_id(client), number)}/todos"
-        todos = await _entries(client, path)
-        criteria = [one for one in todos if one["kind"] == "criterion"]
-        by_number = entry.strip().isdecimal()
-        await _change(client, path, find_entry(todos if by_number else criteria, entry), changes)
-        return await _entries(client, path)
-
-    _show(daemon, daemon.run(work), number)
+async def _settle(daemon: Connected, number: int, entry: str, changes: dict[str, Any]) -> None:
+    client, path = daemon.client, f"{await path_of_issue(daemon, number)}/todos"
+    todos = await _entries(client, path)
+    criteria = [one for one in todos if one["kind"] == "criterion"]
+    by_number = entry.strip().isdecimal()
+    await _change(client, path, find_entry(todos if by_number else criteria, entry), changes)
+    _show(daemon, await _entries(client, path), number)
 
 
 async def _entries(client: DaemonClient, path: str) -> list[dict[str, Any]]:
@@ -153,9 +147,8 @@ async def _change(client: DaemonClient, path: str, entry: dict[str, Any], change
 
 
 def _show(daemon: Connected, todos: list[dict[str, Any]], number: int) -> None:
-    if daemon.as_json:
-        print_json({"items": todos})
-    elif todos:
-        print_checklist(todos)
+    if daemon.as_json or not todos:
+        start = f"`kaged issue todo {number} add TEXT`"
+        daemon.show({"items": todos}, f"#{number} has no checklist; start one with {start}")
     else:
-        print_text(f"#{number} has no checklist; begin one with `kaged issue todo {number} add TEXT`")
+        print_checklist(todos)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from app.cli.connected import Connected
 from app.cli.file_upload import readable_size
 from app.cli.output import print_text
 
@@ -25,9 +26,14 @@ def issue_path(project_id: str, number: int) -> str:
     return f"/projects/{quote(project_id, safe='')}/issues/{number}"
 
 
-def print_issue_line(issue: Mapping[str, Any], done: str) -> None:
-    """Print what became of an issue, on one line."""
-    print_text(f"#{issue['number']} {issue['title']}: {done}")
+async def path_of_issue(daemon: Connected, number: int) -> str:
+    """Return the address of an issue of the command's project."""
+    return issue_path(await daemon.project_id(), number)
+
+
+def issue_line(issue: Mapping[str, Any], done: str) -> str:
+    """Return what became of an issue, on one line."""
+    return f"#{issue['number']} {issue['title']}: {done}"
 
 
 def print_issue(issue: Mapping[str, Any]) -> None:

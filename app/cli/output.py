@@ -19,20 +19,20 @@ from app.cli.streams import colours, write_data
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 MAX_DIAGNOSTICS = 20
-"""How many findings of a project file a failure shows; `kaged check` has all."""
+"""How many problems of a project file a failure shows; `kaged check` shows all."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(slots=True)
 class JsonFlag:
-    """Whether `--json` was given; the root command's object, so that failures know it too."""
+    """Whether `--json` is set, for failures too; the object of the root command."""
 
     enabled: bool = False
 
 
 class CommandFailed(Exception):
-    """A command could not do its work; `message` says what to do about it."""
+    """A command failed; `message` says what to do."""
 
     def __init__(
         self, code: str, message: str, *, details: Mapping[str, Any] | None = None, exit_code: int = 1
@@ -69,7 +69,7 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str, *, bold: bool = False, dim: bool = False, color: str | None = None) -> None:
-    """Print a line; colours appear on a terminal only."""
+    """Print a line, on a terminal with colours."""
     click.secho(printable(text), bold=bold or None, dim=dim or None, fg=color)
 
 
@@ -83,7 +83,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
-    """Tell a failure on standard error: a line of JSON, or text with what was found."""
+    """Print a failure to standard error, as text with its diagnostics or as a line of JSON."""
     color = colours()
     if flag.enabled:
         error = {"code": failure.code, "message": failure.message, "details": failure.details}
@@ -102,7 +102,7 @@ def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
 
 
 def print_warning(text: str) -> None:
-    """Say on standard error what is not as it should be; nothing with `--json`."""
+    """Print a warning to standard error; nothing with `--json`."""
     context = click.get_current_context(silent=True)
     flag = context.find_object(JsonFlag) if context is not None else None
     if flag is None or not flag.enabled:
@@ -110,7 +110,7 @@ def print_warning(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return `text` without control characters: what a model or a file says must not steer a terminal."""
+    """Return `text` without control characters, which could steer the terminal."""
     return _CONTROL.sub("", text)
 
 
@@ -122,7 +122,7 @@ _NEVER_CUT = 10_000
 
 
 class CommandGroup(click.Group):
-    """Lists its commands with their whole first sentence, over several lines where it is long."""
+    """Lists its commands with their complete first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))

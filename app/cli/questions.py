@@ -1,7 +1,6 @@
-"""Questions to the human at a terminal, answered while frames go on coming.
+"""Open questions at a terminal, answered while frames arrive. Without a terminal it says where to answer.
 
-Owns: showing what is open, and reading the answer line by line. Without a terminal it only says
-where to answer. Never: what a line means (`dialogs`), the connection, or when a question is asked.
+Owns: showing questions, and reading answers line by line. Never: what a line means (`dialogs`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def interaction_path(session_id: str, interaction_id: str) -> str:
 
 
 async def send_answer(client: DaemonClient, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Upload the files in an answer's values, then send it; return the interaction as it is then."""
+    """Upload the files of an answer, then send it; return the closed interaction."""
     sent = dict(body)
     if isinstance(sent.get("values"), Mapping):
         values = dict(sent["values"])
@@ -41,7 +40,7 @@ async def send_answer(client: DaemonClient, path: str, body: Mapping[str, Any]) 
 
 ASKED = ("permission.requested", "interaction.requested")
 ANSWERED = ("permission.answered", "interaction.answered")
-"""The frames that say that something is asked, and that it is no more."""
+"""The frames that open and close a question."""
 
 
 class Questions:
@@ -61,11 +60,11 @@ class Questions:
 
     @property
     def asks(self) -> bool:
-        """Whether something waits for an answer that can be typed here."""
+        """Whether a question can be answered here."""
         return self._reads and bool(self._open)
 
     async def catch_up(self) -> None:
-        """Ask what was open before anybody looked."""
+        """Ask the questions that were open before."""
         if not self._silent:
             path = f"{session_path(self._session_id)}/interactions"
             found = [one async for one in self._client.items(path, params={"state": "pending"})]
@@ -73,7 +72,7 @@ class Questions:
                 self._ask(question["id"], dialog_of(question["kind"], question["request"]))
 
     async def take(self, frame: ReceivedFrame) -> None:
-        """Show what a frame says of questions; other frames are ignored."""
+        """Handle frames about questions; ignore others."""
         if self._silent:
             return
         match frame.type:
@@ -85,7 +84,7 @@ class Questions:
                 return
 
     def close(self) -> None:
-        """Leave the terminal's input to whoever comes next."""
+        """Stop reading the terminal."""
         self._listen(False)
         for task in self._tasks:
             task.cancel()
@@ -117,7 +116,7 @@ class Questions:
         self._turn()
 
     def _turn(self) -> None:
-        """Ask the oldest one that is open, unless it is being asked or answered."""
+        """Ask the oldest open question, unless it was asked already."""
         current = next(iter(self._open), None)
         if current is not None and current != self._prompted and self._reads:
             self._prompted = current
@@ -143,7 +142,7 @@ class Questions:
 
     def _typed(self) -> None:
         typed = os.read(sys.stdin.fileno(), 65_536).decode("utf-8", "replace")
-        if not typed:  # end of input: nobody is there any more
+        if not typed:  # end of input
             self._listen(False)
             return
         for line in typed.rstrip("\n").split("\n"):

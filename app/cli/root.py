@@ -1,6 +1,6 @@
-"""The command `kaged`: finds the subcommand, runs it, turns what went wrong into an exit code.
+"""The command `kaged`: finds the subcommand, runs it, turns errors into an exit code.
 
-Owns: the list of commands and the one place where errors become text. Never: a command's work.
+Owns: the list of commands, and the one place where errors become text. Never: a command's work.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except click.UsageError as error:
-        flag.enabled = flag.enabled or asks_for_json(arguments)  # what is wrong may stand before it
+        flag.enabled = flag.enabled or asks_for_json(arguments)  # the error may stand before it
         print_failure(CommandFailed("usage", _with_help(error), exit_code=2), flag)
         return 2
     except click.Abort as end:

@@ -1,12 +1,13 @@
-"""`kaged run`: start a workflow, follow it, print what it has made.
+"""`kaged run`: start a workflow, follow it, print its result.
 
-Owns: turning what is typed into inputs, and Ctrl-C as cancel. Never: following (`run_view`).
+Owns: turning arguments into inputs. Never: following a run (`run_view`).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
 from app.cli.dialogs import NotUnderstood, number_of, truth_of
 from app.cli.file_upload import checked_file, upload
-from app.cli.output import CommandFailed, print_json, print_table, print_text
+from app.cli.output import CommandFailed
 from app.cli.run_view import FollowedRun, print_result
 
 Pairs = Sequence[tuple[str, str]]
@@ -49,7 +50,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 @click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue of the run.")
 @click.option("--detach", "-d", is_flag=True, help="Start the run and exit; `kaged runs` shows it.")
 @in_project
-def command(
+async def command(
     daemon: Connected,
     name: str | None,
     inputs: Pairs,
@@ -60,60 +61,45 @@ def command(
     """Start the workflow NAME and follow it; without NAME list the project's workflows.
 
     In a pipe only the workflow's output goes to standard output. Questions are asked at a terminal.
-    Ctrl-C cancels the run; a second one leaves it as it is. Exits 1 when it does not succeed.
+    Ctrl-C cancels the run; a second Ctrl-C leaves it running. Exits with 1 when the run does not succeed.
     """
     if name is None:
         if inputs or files or issue_number is not None or detach:
             raise click.UsageError("name the workflow to start.")
-        return _list(daemon)
+        return await _list(daemon)
     both = sorted({key for key, _ in inputs} & {key for key, _ in files})
     if both:
         raise click.UsageError(f"{both[0]} is given by --input and by --file.")
 
-    said = False
-
-    async def work(client: DaemonClient) -> Mapping[str, Any]:
-        nonlocal said
-        project_id = await daemon.project_id(client)
-        declared = (await _workflow(client, project_id, name))["inputs"]
-        body: dict[str, Any] = {"inputs": await _values(client, project_id, declared, inputs, files)}
-        if issue_number is not None:
-            body["issue_number"] = issue_number
-        path = f"/projects/{quote(project_id, safe='')}/workflows/{quote(name, safe='')}/invoke"
-        run: dict[str, Any] = await client.request("POST", path, body=body)
-        if detach:
-            return run
-        followed = FollowedRun(client, run, silent=daemon.as_json, cancels=True)
-        run = await followed.follow()
-        said = followed.said
-        return run
-
-    run = daemon.run(work)
-    if detach and not daemon.as_json:
-        print_text(f"{run['id']} {run['state']}; follow it with: kaged runs follow {run['id']}")
+    client, project_id = daemon.client, await daemon.project_id()
+    declared = (await _workflow(client, project_id, name))["inputs"]
+    body: dict[str, Any] = {"inputs": await _values(client, project_id, declared, inputs, files)}
+    if issue_number is not None:
+        body["issue_number"] = issue_number
+    run = await client.request("POST", f"{_workflows(project_id)}/{quote(name, safe='')}/invoke", body=body)
+    if detach:
+        daemon.show(run, f"{run['id']} {run['state']}; follow it with: kaged runs follow {run['id']}")
         return 0
-    if daemon.as_json:
-        print_json(run)
-    else:
-        print_result(run, said=said)
-    return 0 if detach or run["state"] == "succeeded" else 1
+    followed = FollowedRun(client, run, silent=daemon.as_json, cancels=True)
+    run = await followed.follow()
+    daemon.show(run, partial(print_result, said=followed.said))
+    return 0 if run["state"] == "succeeded" else 1
 
 
-def _list(daemon: Connected) -> int:
-    async def ask(client: DaemonClient) -> dict[str, Any]:
-        path = f"/projects/{quote(await daemon.project_id(client), safe='')}/workflows"
-        return await client.whole_list(path)
-
-    page = daemon.run(ask)
-    if daemon.as_json:
-        print_json(page)
-    elif not page["items"]:
-        print_text("the project has no workflows; declare one under `workflows:` in .kaged/project.yaml")
-    else:
-        rows = [(one["name"], _inputs(one["inputs"]), one["description"]) for one in page["items"]]
-        print_table(("NAME", "INPUTS", "DESCRIPTION"), rows)
-        print_text("start one with: kaged run NAME --input NAME=VALUE (* is needed)", dim=True)
+async def _list(daemon: Connected) -> int:
+    page = await daemon.client.whole_list(_workflows(await daemon.project_id()))
+    daemon.show_rows(
+        page,
+        ("NAME", "INPUTS", "DESCRIPTION"),
+        [(one["name"], _inputs(one["inputs"]), one["description"]) for one in page["items"]],
+        empty="the project has no workflows; declare one under `workflows:` in .kaged/project.yaml",
+        more="start one with: kaged run NAME --input NAME=VALUE (* is required)",
+    )
     return 0
+
+
+def _workflows(project_id: str) -> str:
+    return f"/projects/{quote(project_id, safe='')}/workflows"
 
 
 def _inputs(declared: Mapping[str, Mapping[str, Any]]) -> str:
@@ -124,8 +110,7 @@ def _inputs(declared: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 async def _workflow(client: DaemonClient, project_id: str, name: str) -> dict[str, Any]:
-    path = f"/projects/{quote(project_id, safe='')}/workflows"
-    known = {one["name"]: one async for one in client.items(path)}
+    known = {one["name"]: one async for one in client.items(_workflows(project_id))}
     if name not in known:
         there = ", ".join(known) or "none"
         raise CommandFailed("workflow_not_found", f"there is no workflow {name!r}; the project's: {there}")
@@ -135,8 +120,8 @@ async def _workflow(client: DaemonClient, project_id: str, name: str) -> dict[st
 async def _values(
     client: DaemonClient, project_id: str, declared: Mapping[str, Any], inputs: Pairs, files: Pairs
 ) -> dict[str, Any]:
-    """Return the inputs as the daemon takes them. All are looked at before a file is uploaded; a name
-    that is not declared goes along, for the daemon to say what there is."""
+    """Return the inputs for the daemon, which refuses undeclared names. All are checked before a file is
+    uploaded."""
     values: dict[str, Any] = {}
     uploads: dict[str, Path] = {}
     for name, text in inputs:

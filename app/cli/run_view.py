@@ -6,7 +6,6 @@ Owns: which frames end it, and how its result looks. Never: starting it.
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -15,8 +14,8 @@ from urllib.parse import quote
 
 import click
 
-from app.cli.client import DaemonClient, ReceivedFrame
-from app.cli.conversation import show_missed
+from app.cli.client import DaemonClient
+from app.cli.conversation import Interrupts, draw
 from app.cli.output import CommandFailed, print_text, printable
 from app.cli.questions import ASKED, Questions
 from app.cli.stream_view import StreamView
@@ -32,7 +31,7 @@ def run_path(run_id: str) -> str:
 
 
 class FollowedRun:
-    """One run. `silent` shows nothing; `cancels`: Ctrl-C cancels it first, else it only leaves."""
+    """One run. `silent` shows nothing; with `cancels` the first Ctrl-C cancels it, else it leaves."""
 
     def __init__(self, client: DaemonClient, run: Mapping[str, Any], *, silent: bool, cancels: bool) -> None:
         self._client = client
@@ -40,32 +39,31 @@ class FollowedRun:
         self._silent = silent
         self._cancels = cancels
         self._view = StreamView(text_aside=True)
-        self._interrupts = 0
         self.said = False
-        """Whether a terminal has shown what the agent said."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        """Whether a terminal has shown the answer of the agent."""
 
     async def follow(self) -> dict[str, Any]:
-        """Show what happens until the run has ended; return it as it is then. Text from a session that
-        had ended before is not shown again.
-
-        Raises CommandFailed `detached` when the human leaves before."""
-        loop = asyncio.get_running_loop()
+        """Show the run until it ends; return it. Raises CommandFailed `detached` when the user leaves
+        before."""
         following = asyncio.ensure_future(self._follow())
-        loop.add_signal_handler(signal.SIGINT, self._interrupted, following)
-        try:
-            await following
-        except asyncio.CancelledError:
-            if not self._interrupts:
-                raise
-            raise CommandFailed(
-                "detached", f"the run goes on; see it with: kaged runs follow {self._run['id']}"
-            ) from None
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
-            for task in self._tasks:
-                task.cancel()
-            self._view.finish()
+
+        async def cancel() -> None:
+            if self._cancels:
+                await self._cancel()
+            else:
+                following.cancel()
+
+        with Interrupts(cancel, following.cancel, self._note) as interrupts:
+            try:
+                await following
+            except asyncio.CancelledError:
+                if not interrupts.count:
+                    raise
+                raise CommandFailed(
+                    "detached", f"the run continues; follow it with: kaged runs follow {self._run['id']}"
+                ) from None
+            finally:
+                self._view.finish()
         return await self._look()
 
     async def _follow(self) -> None:
@@ -80,7 +78,7 @@ class FollowedRun:
             async with aclosing(self._client.frames(session_id, after_seq=0)) as frames:
                 async for frame in frames:
                     if not self._silent:
-                        await self._draw(frame, session_id)
+                        await draw(self._client, self._view, session_id, frame)
                         await questions.take(frame)
                     elif frame.type in ASKED:
                         waits = frame.payload["interaction_id"]
@@ -91,10 +89,10 @@ class FollowedRun:
             questions.close()
 
     async def _begun(self) -> dict[str, Any]:
-        """Wait until the run has a session, or has ended without one."""
+        """Wait until the run has a session or has ended."""
         run = self._run
         if run["session_id"] is None and run["state"] not in ENDED:
-            self._note(f"… {run['workflow']} waits for its turn")
+            self._note(f"… {run['workflow']} is queued")
         while run["session_id"] is None and run["state"] not in ENDED:
             await asyncio.sleep(_LOOK_SECONDS)
             run = await self._look()
@@ -104,35 +102,17 @@ class FollowedRun:
         run: dict[str, Any] = await self._client.request("GET", run_path(self._run["id"]))
         return run
 
-    async def _draw(self, frame: ReceivedFrame, session_id: str) -> None:
-        self._view.show(frame)
-        if frame.type == "message.end" and not frame.of_subagent:
-            await show_missed(self._client, self._view, session_id, frame.payload["messageId"])
-
     def _note(self, text: str) -> None:
         if not self._silent:
             self._view.note(text, dim=True)
 
-    def _interrupted(self, following: asyncio.Future[None]) -> None:
-        self._interrupts += 1
-        if self._interrupts > 1 or not self._cancels:
-            following.cancel()
-            return
-        self._note("cancelling the run; Ctrl-C again leaves it as it is")
-        task = asyncio.get_running_loop().create_task(self._cancel())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def _cancel(self) -> None:
-        try:
-            await self._client.request("POST", f"{run_path(self._run['id'])}/cancel")
-        except CommandFailed as failure:
-            self._note(f"the run could not be cancelled: {failure.message}")
+        self._note("cancelling the run; Ctrl-C again leaves it running")
+        await self._client.request("POST", f"{run_path(self._run['id'])}/cancel")
 
 
 def print_result(run: Mapping[str, Any], *, said: bool) -> None:
-    """Print a run that has ended: its output to standard output, unless it was `said` already, and
-    beside it how it went."""
+    """Print an ended run: its output to standard output, unless `said` before, then its summary line."""
     terminal = sys.stdout.isatty()
     if run["state"] == "succeeded" and run["output"] and not said:
         output = run["output"].rstrip("\n") + "\n"
@@ -143,7 +123,7 @@ def print_result(run: Mapping[str, Any], *, said: bool) -> None:
 
 
 def run_line(run: Mapping[str, Any]) -> str:
-    """Return how a run went, on one line."""
+    """Return the summary line of a run."""
     parts = [f"{run['workflow']} {run['state']}", run["id"]]
     if run["duration_ms"] is not None:
         parts.append(f"{run['duration_ms'] / 1000:.1f} s")
@@ -153,7 +133,6 @@ def run_line(run: Mapping[str, Any]) -> str:
 
 
 def print_run(run: Mapping[str, Any]) -> None:
-    """Print one run whole."""
     print_text(run_line(run), bold=True)
     print_text(
         f"started by {run['invoked_by']['id']} ({run['cause']}), {run['created_at'][:16].replace('T', ' ')}",

@@ -5,13 +5,12 @@ Owns: those four. Never: starting one (`run`).
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import click
 
-from app.cli.client import DaemonClient
 from app.cli.connected import Connected, connected, in_project
-from app.cli.output import CommandGroup, print_json, print_table, print_text
+from app.cli.output import CommandGroup
 from app.cli.run_view import ENDED, FollowedRun, print_result, print_run, run_line, run_path
 
 _STATES = ("queued", "running", *ENDED)
@@ -28,29 +27,18 @@ def command() -> None:
 @click.option("--issue", "issue_number", type=click.IntRange(min=1), help="Only runs for this issue.")
 @click.option("--limit", "-L", type=click.IntRange(1, 100), default=25, show_default=True)
 @in_project
-def list_runs(
+async def list_runs(
     daemon: Connected, workflow: str | None, state: str | None, issue_number: int | None, limit: int
 ) -> None:
     """List a project's runs, newest first."""
-
-    async def ask(client: DaemonClient) -> dict[str, Any]:
-        params = {
-            "project_id": await daemon.project_id(client),
-            "workflow": workflow,
-            "state": state,
-            "issue_number": issue_number,
-            "limit": limit,
-        }
-        page: dict[str, Any] = await client.request("GET", "/workflow-runs", params=params)
-        return page
-
-    page = daemon.run(ask)
-    if daemon.as_json:
-        print_json(page)
-        return
-    if not page["items"]:
-        print_text("no runs yet; start one with `kaged run NAME`")
-        return
+    params = {
+        "project_id": await daemon.project_id(),
+        "workflow": workflow,
+        "state": state,
+        "issue_number": issue_number,
+        "limit": limit,
+    }
+    page = await daemon.client.request("GET", "/workflow-runs", params=params)
     rows = [
         (
             one["id"],
@@ -61,59 +49,39 @@ def list_runs(
         )
         for one in page["items"]
     ]
-    print_table(("ID", "STATE", "CREATED (UTC)", "ISSUE", "WORKFLOW"), rows)
-    if page["total"] > len(rows):
-        print_text(f"{len(rows)} of {page['total']}; more with --limit", dim=True)
+    daemon.show_rows(
+        page,
+        ("ID", "STATE", "CREATED (UTC)", "ISSUE", "WORKFLOW"),
+        rows,
+        empty="no runs yet; start one with `kaged run NAME`",
+        more=f"{len(rows)} of {page['total']}; more with --limit" if page["total"] > len(rows) else "",
+    )
 
 
 @command.command(name="show")
 @click.argument("run_id", metavar="RUN")
 @connected
-def show(daemon: Connected, run_id: str) -> None:
+async def show(daemon: Connected, run_id: str) -> None:
     """Show RUN (wfr_...) with its inputs and its output."""
-
-    async def ask(client: DaemonClient) -> dict[str, Any]:
-        run: dict[str, Any] = await client.request("GET", run_path(run_id))
-        return run
-
-    run = daemon.run(ask)
-    if daemon.as_json:
-        print_json(run)
-    else:
-        print_run(run)
+    daemon.show(await daemon.client.request("GET", run_path(run_id)), print_run)
 
 
 @command.command(name="follow")
 @click.argument("run_id", metavar="RUN")
 @connected
-def follow(daemon: Connected, run_id: str) -> int:
+async def follow(daemon: Connected, run_id: str) -> int:
     """Follow RUN (wfr_...) to its end, as `kaged run` does. Ctrl-C leaves; the run continues."""
-
-    async def watch(client: DaemonClient) -> tuple[dict[str, Any], bool]:
-        run = await client.request("GET", run_path(run_id))
-        followed = FollowedRun(client, run, silent=daemon.as_json, cancels=False)
-        return await followed.follow(), followed.said
-
-    run, said = daemon.run(watch)
-    if daemon.as_json:
-        print_json(run)
-    else:
-        print_result(run, said=said)
+    run = await daemon.client.request("GET", run_path(run_id))
+    followed = FollowedRun(daemon.client, run, silent=daemon.as_json, cancels=False)
+    run = await followed.follow()
+    daemon.show(run, partial(print_result, said=followed.said))
     return 0 if run["state"] == "succeeded" else 1
 
 
 @command.command(name="cancel")
 @click.argument("run_id", metavar="RUN")
 @connected
-def cancel(daemon: Connected, run_id: str) -> None:
+async def cancel(daemon: Connected, run_id: str) -> None:
     """Cancel RUN (wfr_...), queued or running."""
-
-    async def stop(client: DaemonClient) -> dict[str, Any]:
-        run: dict[str, Any] = await client.request("POST", f"{run_path(run_id)}/cancel")
-        return run
-
-    run = daemon.run(stop)
-    if daemon.as_json:
-        print_json(run)
-    else:
-        print_text(run_line(run))
+    run = await daemon.client.request("POST", f"{run_path(run_id)}/cancel")
+    daemon.show(run, run_line(run))

@@ -1,37 +1,36 @@
-"""`kaged send`: post a message and watch the answer until its run has ended.
+"""`kaged send`: post a message and follow the answer until its run ends.
 
 Owns: posting, following, and Ctrl-C as cancel. Never: how frames look (`stream_view`).
 """
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from app.cli.client import DaemonClient, ReceivedFrame
-from app.cli.connected import Connected, connected
-from app.cli.conversation import find_session, open_session, session_path, show_missed
+from app.cli.connected import Connected, in_project
+from app.cli.conversation import Interrupts, draw, find_session, open_session, session_path
 from app.cli.output import CommandFailed
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
 
 _REFUSED = ("bad_request", "validation_failed", "payload_too_large")
-"""Errors of a message that can be posted nowhere."""
+"""Errors of a message that no session takes."""
 WAITS_FOR_ANSWER = "interaction"
-"""Why a run has ended that goes on with the answer to a question."""
+"""Why a run ends that continues with the answer to a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """What is sent where."""
+    """A message, and the session that it is for."""
 
     text: str
     session: str | None
@@ -45,9 +44,6 @@ class Posting:
 @click.command(name="send")
 @click.argument("text")
 @click.option("--session", help="A session id, or `last` (default: a new session).")
-@click.option(
-    "--project", type=click.Path(path_type=Path), help="The project's folder (default: the current folder)."
-)
 @click.option("--title", help="The title of a new session.")
 @click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue of a new session.")
 @click.option("--model", help="An alias or provider:model, for this message only.")
@@ -56,8 +52,8 @@ class Posting:
     type=click.Choice(["queue", "steer", "reject"]),
     help="During an active run: queue the message, steer the run, or reject the message.",
 )
-@connected
-def command(
+@in_project
+async def command(
     daemon: Connected,
     text: str,
     session: str | None,
@@ -68,25 +64,21 @@ def command(
 ) -> int:
     """Post TEXT and stream the answer; `-` reads standard input.
 
-    Ctrl-C cancels the run; a second one leaves at once. With --json every frame is a line.
+    Ctrl-C cancels the run; a second Ctrl-C leaves at once. With --json every frame is a line.
     """
     if text == "-":
         text = sys.stdin.read()
     if not text.strip():
-        raise click.UsageError("TEXT is empty; say what the agent should do.")
+        raise click.UsageError("TEXT is empty; write what the agent should do.")
     if "\0" in text:
-        raise click.UsageError("TEXT has a NUL character in it; it must be text.")
-    text.encode()  # told before a session is made for it
+        raise click.UsageError("TEXT contains a NUL character; remove it.")
+    text.encode()  # raises before a session is created for it
     if session is not None and title is not None:
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
     if session is not None and issue_number is not None:
         raise click.UsageError("--issue is for a new session; leave out --session or --issue.")
-
-    async def run(client: DaemonClient) -> int:
-        posting = Posting(text, session, daemon.project, title, model, mode, issue_number)
-        return await _Answer(client, posting, StreamView(), daemon.as_json).follow()
-
-    return daemon.run(run)
+    posting = Posting(text, session, daemon.project, title, model, mode, issue_number)
+    return await _Answer(daemon.client, posting, StreamView(), daemon.as_json).follow()
 
 
 @dataclass(slots=True)
@@ -103,8 +95,6 @@ class _Answer:
     questions: Questions | None = None
     steering: bool = False
     waiting: bool = False
-    interrupts: int = 0
-    background: set[asyncio.Task[Any]] = field(default_factory=set)
 
     async def follow(self) -> int:
         posting = self.posting
@@ -116,21 +106,17 @@ class _Answer:
         if posting.session is None and not self.as_json:
             self.view.note(f"session {self.session_id}", dim=True)
         self.questions = Questions(self.client, self.view, self.session_id, silent=self.as_json)
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        frames = self.client.frames(self.session_id, after_seq=session["last_seq"])
         try:
-            frames = self.client.frames(self.session_id, after_seq=session["last_seq"])
             async with aclosing(frames):
-                async for frame in frames:
-                    if self.message_id is None:
-                        await self._post()
-                    if self.interrupts > 1:
-                        return 1
-                    ended = await self._take(frame)
-                    if ended is not None:
-                        return ended
+                with Interrupts(self._cancel, _leave, partial(self.view.note, color="red")):
+                    async for frame in frames:
+                        if self.message_id is None:
+                            await self._post()
+                        ended = await self._take(frame)
+                        if ended is not None:
+                            return ended
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
             self.questions.close()
             self.view.finish()
         return 1
@@ -146,7 +132,7 @@ class _Answer:
             )
         except CommandFailed as failure:
             if self.posting.session is None and failure.code in _REFUSED:
-                with suppress(CommandFailed):  # the session that was made for this message
+                with suppress(CommandFailed):  # the session was created for this message
                     await self.client.request("DELETE", path)
             raise
         self.message_id = posted["message"]["id"]
@@ -154,18 +140,18 @@ class _Answer:
         self.steering = posted["queued"] and self.posting.mode == "steer"
 
     async def _take(self, frame: ReceivedFrame) -> int | None:
-        """Show one frame; return the exit code when it ends what we wait for."""
+        """Show one frame; return the exit code when the awaited run has ended."""
         if self.as_json:
             write_data(frame.text + "\n")
         else:
-            await self._draw(frame)
+            await draw(self.client, self.view, self.session_id, frame)
         if self.questions is not None:
             await self.questions.take(frame)
         if frame.of_subagent:
             return None
         if frame.type == "message.removed" and frame.payload["message_id"] == self.message_id:
             if not self.as_json:
-                self.view.note("the message was taken away before it was run", dim=True)
+                self.view.note("the message was removed before it was run", dim=True)
             return 1
         if frame.type == "run.started":
             self._started(frame.payload)
@@ -176,7 +162,7 @@ class _Answer:
         if frame.payload.get("run_id") != self.run_id and not self.steering:
             return None
         if frame.payload.get("reason") == WAITS_FOR_ANSWER:
-            # The answer begins a run that goes on with the same work.
+            # The answer starts a run that continues the work.
             self.waiting = True
             return None
         if not self.as_json:
@@ -189,7 +175,7 @@ class _Answer:
             self.waiting = False
 
     async def _given_up(self) -> int | None:
-        """A question was closed without an answer: leave, unless the session goes on by itself."""
+        """After a question was closed without an answer: leave, unless the session continues."""
         state = (await self.client.request("GET", session_path(self.session_id)))["state"]
         if state in ("running", "queued", "paused"):
             return None
@@ -197,23 +183,11 @@ class _Answer:
             self.view.note("the question was closed without an answer", dim=True)
         return 1
 
-    async def _draw(self, frame: ReceivedFrame) -> None:
-        self.view.show(frame)
-        if frame.type == "message.end" and not frame.of_subagent:
-            await show_missed(self.client, self.view, self.session_id, frame.payload["messageId"])
-
-    def _interrupted(self) -> None:
-        self.interrupts += 1
-        if self.interrupts > 1:
-            raise SystemExit(1)
+    async def _cancel(self) -> None:
         if not self.as_json:
             self.view.cancelling()
-        task = asyncio.get_running_loop().create_task(self._cancel())
-        self.background.add(task)
-        task.add_done_callback(self.background.discard)
+        await self.client.request("POST", f"{session_path(self.session_id)}/cancel")
 
-    async def _cancel(self) -> None:
-        try:
-            await self.client.request("POST", f"{session_path(self.session_id)}/cancel")
-        except CommandFailed as failure:
-            self.view.note(f"the run could not be cancelled: {failure.message}", color="red")
+
+def _leave() -> None:
+    raise SystemExit(1)

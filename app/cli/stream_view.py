@@ -1,8 +1,7 @@
-"""The live view of a session in a terminal: text as it comes, one line for each tool call.
+"""The live view of a session in a terminal: text as it arrives, one line for each tool call. In a pipe only
+the answer goes to standard output, and the rest to standard error.
 
-Owns: how frames look. On a terminal everything goes to standard output, thinking dimmed; in a pipe
-only the answer's text does, and the rest goes to standard error, so that `kaged send ... > answer`
-holds the answer. Never: the connection, or deciding when to stop.
+Owns: how frames look. Never: the connection, or deciding when to stop.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class _Shown:
 
 @dataclass(slots=True)
 class StreamView:
-    """Feed it frames. `interactive` says that standard output is a terminal. With `text_aside` what the
-    agent says goes to standard error, too, where that is a pipe: something else is printed as the result."""
+    """Draws frames. `interactive`: standard output is a terminal. `text_aside` sends the answer to standard
+    error in a pipe, because the command prints another result."""
 
     interactive: bool = field(default_factory=sys.stdout.isatty)
     text_aside: bool = False
@@ -56,7 +55,6 @@ class StreamView:
     _subagents: SubagentView = field(default_factory=SubagentView)
 
     def show(self, frame: ReceivedFrame) -> None:
-        """Draw one frame."""
         payload = frame.payload
         if frame.of_subagent:
             self._subagent(frame)
@@ -81,14 +79,14 @@ class StreamView:
                 self._event(frame.type, payload)
 
     def is_incomplete(self, message_id: str) -> bool:
-        """Tell whether nothing of a message has been shown, as after a reconnect."""
+        """Tell whether nothing of a message was shown, as after a reconnect."""
         shown = self._shown.get(message_id)
         return message_id not in self.hidden_messages and (
             shown is None or not (shown.text or shown.thinking)
         )
 
     def catch_up(self, message_id: str, text: str, thinking: str = "") -> None:
-        """Show what of a message is not on the screen yet, given all of it so far."""
+        """Show the part of a message that is not on the screen yet."""
         shown = self._shown.setdefault(message_id, _Shown())
         for kind, whole, seen in (("thinking", thinking, shown.thinking), ("text", text, shown.text)):
             rest = whole[len(seen) :] if whole.startswith(seen) else f"\n{whole}"
@@ -96,7 +94,7 @@ class StreamView:
                 self._delta(message_id, kind, rest)
 
     def _subagent(self, frame: ReceivedFrame) -> None:
-        """Show what a subagent says, each message whole and indented: several may speak at once."""
+        """Show the messages of a subagent, each at once and indented: several may speak in parallel."""
         payload, speakers, lines = frame.payload, self._subagents, list[str]()
         said = payload.get("messageId", "")
         if said in self.hidden_messages:
@@ -112,14 +110,14 @@ class StreamView:
                 lines = speakers.end(frame, said)
             case "run.ended":
                 failed = payload.get("state") != "succeeded"
-                lines = speakers.over(
+                lines = speakers.end_run(
                     frame, f"{payload.get('state')}: {payload.get('reason')}" if failed else None
                 )
         for line in lines:
             self.note(line, dim=True)
 
-    def past(self, message: Mapping[str, Any]) -> None:
-        """Show a stored message whole; frames about it are then ignored."""
+    def show_stored(self, message: Mapping[str, Any]) -> None:
+        """Show a stored message; later frames about it are ignored."""
         if message.get("agent_path", "primary") != "primary":
             if message["role"] == "primary":
                 for line in indented(
@@ -150,7 +148,6 @@ class StreamView:
         self.hidden_messages.add(message["id"])
 
     def operator(self, text: str) -> None:
-        """Show what the operator said."""
         self._leave("operator")
         self._aside(f"▌ {text}", bold=True)
 
@@ -160,8 +157,8 @@ class StreamView:
         self._aside(text, dim=dim, color=color)
 
     def cancelling(self) -> None:
-        """Say that the run is being cancelled. What is still on its way of the answer is not drawn: it would
-        begin in the middle of a word. On a terminal Ctrl-C has left its own mark in the line."""
+        """Note that the run is being cancelled. The rest of the answer is not drawn: it would start within a
+        word."""
         self._cancelling = True
         self._erase_status()
         if self.interactive:
@@ -197,7 +194,7 @@ class StreamView:
         self.note(" · ".join(parts), dim=True)
 
     def _failure(self, message: str) -> None:
-        """Show what went wrong, once: the message's end and the run's end both tell it."""
+        """Show an error once: the end of the message and the end of the run both have it."""
         if message != self._failed_with:
             self.note(f"✗ {message}", color="red")
             self._failed_with = message
@@ -252,7 +249,7 @@ class StreamView:
                 self.note(f"… queued ({payload.get('reason')})", dim=True)
             case "budget.warning" if payload.get("unpriced_model"):
                 model = payload.get("unpriced_model")
-                self.note(f"! the limit of cost does not hold: {model} has no price", color="yellow")
+                self.note(f"! the cost limit has no effect: {model} has no known price", color="yellow")
             case "budget.warning":
                 state = "reached" if payload.get("reached") else "near"
                 self.note(
@@ -267,12 +264,12 @@ class StreamView:
     def _retry(self, payload: Mapping[str, Any]) -> None:
         target, delay = payload.get("fallback_to"), payload.get("delay_ms")
         if target is None and delay is None:
-            return  # nothing follows; the end of the message tells the failure
-        action = f"trying {target}" if target else f"trying again in {_duration(delay or 0)}"
+            return  # nothing follows; the end of the message shows the failure
+        action = f"trying {target}" if target else f"retrying in {_duration(delay or 0)}"
         self.note(f"↻ {payload.get('message')}; {action}", dim=True)
 
     def _leave(self, mode: str) -> None:
-        """End what was being written, when something of another kind follows."""
+        """End the present line when text of another kind follows."""
         self._erase_status()
         if mode != self._mode and not self._at_line_start:
             self._write("\n", aside=self._is_aside(self._mode))
@@ -293,7 +290,7 @@ class StreamView:
         click.secho(printable(text), bold=bold or None, dim=dim or None, fg=color, err=not self.interactive)
 
     def _draw_status(self) -> None:
-        """On a terminal, name the call that is running; the line is erased before anything else."""
+        """On a terminal, show the running call in a line that is erased before other output."""
         if not self.interactive or not self._calls or dumb_terminal():
             return
         self._leave("tool")
@@ -313,7 +310,7 @@ class StreamView:
 
 
 def _summary(arguments: Any) -> str:
-    """Return the one argument that tells most about a call, after its action where it has one."""
+    """Return the most telling argument of a call, after its action."""
     if not isinstance(arguments, Mapping):
         return ""
     rest = {name: value for name, value in arguments.items() if name != "action"}

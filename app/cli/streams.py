@@ -1,7 +1,6 @@
-"""Standard output and standard error, made fit for any locale and for being closed.
+"""Standard output and standard error, for any locale and also when closed.
 
-Owns: what happens to characters that a locale does not have, closed streams, `NO_COLOR`. Never: what is
-printed (`output`).
+Owns: characters that a locale lacks, closed streams, `NO_COLOR`. Never: what is printed (`output`).
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ _TERM = click.Option(["--term"], envvar="TERM")
 
 
 def prepare_streams() -> None:
-    """Let no locale and no closed stream end a command: characters that the locale does not have become `?`,
-    and what is written to a stream that the caller has closed is dropped."""
+    """Replace characters that the locale lacks by `?`, and drop output to closed streams."""
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
@@ -29,12 +27,12 @@ def prepare_streams() -> None:
 
 
 def colours() -> bool | None:
-    """Return False when the environment has `NO_COLOR` or `TERM=dumb`, else None: as the stream is."""
+    """Return False for `NO_COLOR` or `TERM=dumb`, else None: the stream decides."""
     return False if _NO_COLOR.resolve_envvar_value(_context()) or dumb_terminal() else None
 
 
 def dumb_terminal() -> bool:
-    """Tell whether the terminal knows no control sequences, so that nothing on it can be erased."""
+    """Tell whether the terminal has no control sequences."""
     return _TERM.resolve_envvar_value(_context()) == "dumb"
 
 
@@ -43,7 +41,7 @@ def _context() -> click.Context:
 
 
 def write_data(text: str) -> None:
-    """Write what programs read to standard output: in UTF-8, whatever the locale is."""
+    """Write data for programs to standard output, in UTF-8 with any locale."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
@@ -58,8 +56,7 @@ def _nowhere() -> TextIO:
 
 
 def abandon_output() -> None:
-    """Drop what cannot be written to standard output, whose reader has gone or whose disk is full, so that
-    the end of the process does not fail on it again."""
+    """Drop buffered output that cannot be written, so that the end of the process does not fail again."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,7 +1,6 @@
-"""What subagents say, as `send` and `attach` show it: each message whole, below the name of its speaker.
+"""Messages of subagents in a terminal: each complete, below the name of its agent.
 
-Owns: putting a message together, and telling apart agents of one name that are at work at once. Never:
-the terminal.
+Owns: collecting a message, and numbering running agents of one name. Never: the terminal.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ class _Said:
 
 
 class SubagentView:
-    """Feed it the frames of subagents; each gives the lines to show now."""
+    """Turns the frames of subagents into lines."""
 
     def __init__(self) -> None:
         self._said: dict[str, _Said] = {}
@@ -34,18 +33,18 @@ class SubagentView:
         self._said.setdefault(message_id, _Said()).calls.append(line)
 
     def end(self, frame: ReceivedFrame, message_id: str) -> list[str]:
-        """Return the lines of a message that has ended: two that speak at once are not mixed."""
+        """Return the lines of an ended message."""
         said = self._said.pop(message_id, _Said())
         return indented(self._name(frame), [*said.text.strip().splitlines(), *said.calls])
 
-    def over(self, frame: ReceivedFrame, outcome: str | None) -> list[str]:
-        """Return the lines that tell how a subagent ended; none for success."""
+    def end_run(self, frame: ReceivedFrame, outcome: str | None) -> list[str]:
+        """Return the lines about the end of a subagent; none for success."""
         name = self._name(frame)
         self._at_work.get(str(frame.agent_path), {}).pop(str(frame.run_id), None)
         return indented(name, [outcome] if outcome else [])
 
     def _name(self, frame: ReceivedFrame) -> str:
-        """The second of one name that is at work at once is called `reader #2`."""
+        """The second running agent of one name is called `reader #2`."""
         at_work = self._at_work.setdefault(str(frame.agent_path), {})
         if (run := str(frame.run_id)) not in at_work:
             taken = set(at_work.values())
@@ -61,5 +60,5 @@ def short_name(agent_path: str) -> str:
 
 
 def indented(name: str, lines: list[str]) -> list[str]:
-    """Return lines below the name of who says them."""
+    """Return lines with the name of the agent."""
     return [f"  {name} │ {line}" for line in lines]

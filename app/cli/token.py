@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 import click
 
-from app.cli.client import DaemonClient
 from app.cli.connected import Connected, connected
 from app.cli.conversation import LAST, find_session
-from app.cli.output import CommandGroup, print_json, print_table, print_text
+from app.cli.output import CommandGroup, print_json, print_text
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -43,7 +42,7 @@ def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--plugin", help="With --project-id: the plugin's name.")
 @click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: unlimited).")
 @connected
-def create(
+async def create(
     daemon: Connected,
     name: str,
     read_only: bool,
@@ -60,13 +59,15 @@ def create(
     """
     bound = {"session_id": session_id, "agent_path": agent_path, "project_id": project_id, "plugin": plugin}
     scope = _scope(read_only, bound)
+    if session_id == LAST:
+        bound["session_id"] = (await find_session(daemon.client, LAST))["id"]
     body = {
         "name": name,
         "scope": scope,
         "expires_at": (datetime.now(UTC) + expires_in).isoformat() if expires_in is not None else None,
         **{field: value for field, value in bound.items() if value is not None},
     }
-    created = daemon.run(lambda client: _create(client, body))
+    created = await daemon.client.request("POST", "/tokens", body=body)
     if daemon.as_json:
         print_json(created)
         return
@@ -74,13 +75,6 @@ def create(
     click.secho(
         f"{created['id']} ({created['scope']}): store it now; it is not shown again", dim=True, err=True
     )
-
-
-async def _create(client: DaemonClient, body: dict[str, Any]) -> dict[str, Any]:
-    if body.get("session_id") == LAST:
-        body = {**body, "session_id": (await find_session(client, LAST, None))["id"]}
-    created: dict[str, Any] = await client.request("POST", "/tokens", body=body)
-    return created
 
 
 def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
@@ -94,35 +88,30 @@ def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
 
 @command.command(name="list")
 @connected
-def list_tokens(daemon: Connected) -> None:
+async def list_tokens(daemon: Connected) -> None:
     """List tokens; their secrets are not stored."""
-    page = daemon.run(lambda client: client.whole_list("/tokens"))
-    if daemon.as_json:
-        print_json(page)
-        return
-    print_table(
-        ("ID", "NAME", "SCOPE", "CREATED (UTC)", "STATE"),
-        [
-            (item["id"], item["name"], item["scope"], _moment(item["created_at"]), _state(item))
-            for item in page["items"]
-        ],
-    )
+    page = await daemon.client.whole_list("/tokens")
+    rows = [
+        (item["id"], item["name"], item["scope"], _moment(item["created_at"]), _state(item))
+        for item in page["items"]
+    ]
+    daemon.show_rows(page, ("ID", "NAME", "SCOPE", "CREATED (UTC)", "STATE"), rows, empty="no tokens yet")
 
 
 @command.command(name="revoke")
 @click.argument("token_id")
 @connected
-def revoke(daemon: Connected, token_id: str) -> None:
+async def revoke(daemon: Connected, token_id: str) -> None:
     """Revoke the token TOKEN_ID at once."""
-    revoked = daemon.run(lambda client: client.request("DELETE", f"/tokens/{quote(token_id, safe='')}"))
+    revoked = await daemon.client.request("DELETE", f"/tokens/{quote(token_id, safe='')}")
     daemon.show(revoked, f"revoked {revoked['id']} {revoked['name']}")
 
 
 @command.command(name="link")
 @connected
-def link(daemon: Connected) -> None:
+async def link(daemon: Connected) -> None:
     """Print a link that signs in one browser, once."""
-    made = daemon.run(lambda client: client.request("POST", "/tokens/launch-link"))
+    made = await daemon.client.request("POST", "/tokens/launch-link")
     daemon.show(made, made["url"])
 
 

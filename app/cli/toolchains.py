@@ -1,6 +1,6 @@
-"""Toolchains that no cage shows yet, as they lie outside the system's folders.
+"""Toolchains that no cage contains, because they lie outside the system's folders.
 
-Owns: which programs are looked for, and the setting that shows them. Never: starting or showing them.
+Owns: which programs are looked for, and the setting that adds them. Never: starting them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ _RUSTUP = "rustup"
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A program that lies at `program`, and the folders that a cage has to show for it. `env` are variables
-    that the cage needs besides, by name."""
+    """A program at `program`, with the folders and the environment (`env`) that a cage needs for it."""
 
     name: str
     program: Path
@@ -31,7 +30,7 @@ class Toolchain:
     env: Mapping[str, str]
 
     def advice(self) -> str:
-        """Return the lines that show it: of the config file, and of a cage."""
+        """Return the settings that add it to cages."""
         folders = ", ".join(f'"{folder}"' for folder in self.folders)
         text = f"[sandbox] read_only = [{folders}]"
         if self.env:
@@ -42,8 +41,8 @@ class Toolchain:
 def hidden_toolchains(
     environment: Mapping[str, str], shown: Sequence[Path], *, home: Path
 ) -> Iterator[Toolchain]:
-    """Yield the toolchains on the PATH of `environment` that lie where neither the system's folders nor
-    `shown` are. `home` is that of the daemon's user. Blocks: follows links, reads scripts."""
+    """Yield the toolchains on the PATH outside the system's folders and `shown`. `home` is that of the
+    daemon's user. Blocks: follows links, reads scripts."""
     visible = [Path(os.path.realpath(one)) for one in shown]
     around = Surroundings(home, environment=environment)
     for name in _PROGRAMS:

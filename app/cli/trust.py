@@ -1,4 +1,4 @@
-"""`kaged trust`: let a project act, look at what it would do, take the trust back.
+"""`kaged trust`: trust a project, show what it would do, revoke the trust.
 
 Owns: the command. Never: judging a project (`project_trust`). It works with and without a daemon.
 """
@@ -6,13 +6,21 @@ Owns: the command. Never: judging a project (`project_trust`). It works with and
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.cli.check import tool_names
 from app.cli.client import DaemonClient
-from app.cli.daemon_address import find_daemon, find_project_root, local_options, require_project_root
+from app.cli.daemon_address import (
+    find_daemon,
+    find_project_root,
+    local_options,
+    local_settings,
+    require_project_root,
+)
 from app.cli.output import CommandFailed, json_option, print_json, print_text
 from app.cli.trust_question import print_acts
 
@@ -40,18 +48,15 @@ def command(
 ) -> None:
     """Trust the project in FOLDER (default: the one at or above this folder) in its present version.
 
-    A project that nobody trusts is parsed and shown, and nothing of it runs. Later versions that ask for no
-    more are trusted with it. No daemon need run.
+    An untrusted project is parsed and shown, and nothing of it runs. Later versions that ask for no more are
+    trusted with it. The command works without a running daemon.
     """
     if always + show + remove > 1:
         raise click.UsageError("choose one of --always, --show and --remove.")
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is None:
         raise CommandFailed("no_project", "there is no .kaged/project.yaml here; write one with `kaged init`")
-    from app.config import load_settings
-
-    overrides: dict[str, Any] = {} if data_dir is None else {"daemon.data_dir": data_dir}
-    settings = load_settings(config_file=config_file, overrides=overrides)
+    settings = local_settings(data_dir, config_file)
     how = "look" if show else "withdraw" if remove else "grant"
     shown, trust = asyncio.run(decide(settings, root, how, always=always))
     if as_json:
@@ -70,8 +75,8 @@ async def decide(
     from app.storage.lock import read_lock
 
     if read_lock(settings.daemon.data_dir) is not None:
-        return await _by_daemon(settings, root, how, always=always)
-    from app.cli.tool_names import tool_names
+        async with local_daemon(settings) as client:
+            return await _by_daemon(client, root, how, always=always)
     from app.harness.projects.local_projects import LocalProjects
     from app.harness.projects.project_trust import wire_trust
 
@@ -82,15 +87,20 @@ async def decide(
     return str(seen.root), wire_trust(seen.trust)
 
 
-async def _by_daemon(settings: Settings, root: Path, how: str, *, always: bool) -> tuple[str, dict[str, Any]]:
+def local_daemon(settings: Settings) -> DaemonClient:
+    """Return a client of the daemon that runs on the data folder of these settings."""
     folder, file = settings.daemon.data_dir, settings.config_file
-    address = find_daemon(url=None, token=None, data_dir=folder, config_file=file)
-    async with DaemonClient(address) as client:
-        project = await client.request("POST", "/projects/load", body={"path": str(root)})
-        at = f"/projects/{project['id']}/trust"
-        if how == "grant":
-            body = {"digest": project["trust"]["digest"], "always": always}
-            project = await client.request("POST", at, body=body)
-        elif how == "withdraw":
-            project = await client.request("DELETE", at)
-        return project["root"], project["trust"]
+    return DaemonClient(partial(find_daemon, url=None, token=None, data_dir=folder, config_file=file))
+
+
+async def _by_daemon(
+    client: DaemonClient, root: Path, how: str, *, always: bool
+) -> tuple[str, dict[str, Any]]:
+    project = await client.request("POST", "/projects/load", body={"path": str(root)})
+    at = f"/projects/{project['id']}/trust"
+    if how == "grant":
+        body = {"digest": project["trust"]["digest"], "always": always}
+        project = await client.request("POST", at, body=body)
+    elif how == "withdraw":
+        project = await client.request("DELETE", at)
+    return project["root"], project["trust"]

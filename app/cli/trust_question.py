@@ -1,7 +1,6 @@
-"""The question of `kaged serve` at a terminal: whether the projects that it loaded may act.
+"""The question of `kaged serve` at a terminal: whether to trust the loaded projects.
 
-Owns: asking while the daemon serves, taking the answer, and how what a project would do is printed. Never:
-what trust means (`app.harness`).
+Owns: asking while the daemon serves, and printing what a project asks for. Never: what trust means.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from app.cli.output import print_text
 from app.errors import KagedError
 
 if TYPE_CHECKING:
-    from app.daemon.lifespan import Services
+    from app.daemon.services import Services
     from app.harness.projects.loaded_project import LoadedProject
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,14 +22,14 @@ from typing import Any
 _SIGNS = {"added": ("+", "yellow"), "removed": ("-", "red")}
 _HEADS = {
     "untrusted": "is not trusted, so nothing of it runs. It asks for:",
-    "changed": "asks for more than its trusted version, which stays active. Changes have a sign:",
+    "changed": "asks for more than its trusted version, which stays active. Signs mark the changes:",
     "trusted": "is trusted. It is allowed to:",
 }
 _LONGEST = 160
 
 
 def print_acts(root: str, trust: Mapping[str, Any]) -> None:
-    """Print what is trusted of the project at `root`, in the form that the daemon's interface has."""
+    """Print what the project at `root` asks for, from the `trust` of the interface."""
     print_text(f"{root} {_HEADS[trust['state']]}", bold=True)
     acts: Sequence[Mapping[str, Any]] = trust["acts"]
     for act in acts:
@@ -49,12 +48,12 @@ _LONGEST_LINE = 4096
 
 
 def at_terminal() -> bool:
-    """Tell whether a person can be asked: input and output are a terminal, and this process has it."""
+    """Tell whether a person can be asked: this process is in the foreground of a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty() and _in_foreground()
 
 
 async def ask_for_trust(services: Services) -> None:
-    """Ask for each loaded project that is not trusted; unanswered questions end with the daemon."""
+    """Ask about each untrusted project, until the daemon stops."""
     for project in services.projects.all():
         if project.trust.state != "trusted":
             await _ask(services, project)
@@ -64,7 +63,7 @@ async def _ask(services: Services, project: LoadedProject) -> None:
     trust = services.projects.wire_trust(project.id)
     print_acts(str(project.root), trust)
     while True:
-        print_text("Trust it? y (this version), a (always, later versions too), n (no):", color="yellow")
+        print_text("Trust it? y (this version), a (always, with later versions), n (no):", color="yellow")
         line = await _line()
         if line is None:
             return
@@ -72,7 +71,7 @@ async def _ask(services: Services, project: LoadedProject) -> None:
         if answer is not None:
             break
     if answer == "no":
-        print_text(f"Nothing of it runs. Trust it later with: kaged trust {project.root}")
+        print_text(f"It does not run. Trust it later with: kaged trust {project.root}")
         return
     try:
         await services.decisions.grant(project.id, trust["digest"], always=answer == "always", actor=_ACTOR)
@@ -83,8 +82,8 @@ async def _ask(services: Services, project: LoadedProject) -> None:
 
 
 async def _line() -> str | None:
-    """Return the next line that is typed; None at the end of input, or when the shell took the terminal back:
-    a process in the background that reads it is stopped."""
+    """Return the next typed line; None at the end of input, or in the background, where reading stops a
+    process."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), readable.set)

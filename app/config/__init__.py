@@ -1,6 +1,6 @@
 """The local configuration: the only reader of the environment and of the config file.
 
-Owns: what an operator may set, where it comes from, and how a mistake in it is told.
+Owns: what an operator may set, where it comes from, and how a mistake in it is reported.
 Never: anything about one project (that is the project file) and no I/O besides reading the file.
 """
 

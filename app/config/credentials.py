@@ -1,6 +1,6 @@
 """Finds credentials: written in the file, in the variable that a key names, or in the usual one.
 
-Owns: that order, the providers that need no configuration, and the record of what was looked for in vain.
+Owns: that order, the providers that need no configuration, and the record of the variables that are not set.
 Never: showing a value.
 """
 

@@ -25,7 +25,6 @@ _SECRET_CHARACTERS = 16
 
 
 def process_environment() -> Mapping[str, str]:
-    """Return the environment of this process."""
     return os.environ
 
 

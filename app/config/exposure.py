@@ -1,7 +1,6 @@
-"""What the settings of a daemon that is about to start lead to: who could reach it, and what has no effect.
+"""Checks of settings before a daemon starts: who could reach it, and which settings have no effect.
 
-Owns: the checks over `daemon.host` and `[auth]` together, and the list of settings made in vain. Never:
-reading settings; a command that only looks for a running daemon is not kept from it.
+Owns: the checks of `daemon.host` with `[auth]`, and settings without effect. Never: reading settings.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ SHORTEST_NONCE = 16
 
 
 def refuse_exposure(settings: Settings) -> None:
-    """Raise `ConfigError` when anybody on the network could steer the daemon."""
+    """Raise `ConfigError` when anyone on the network could use the daemon."""
     auth, host = settings.auth, settings.daemon.host
     if auth.mode == "insecure" and not is_loopback(host) and not auth.allow_insecure_remote:
         raise ConfigError(
-            f"auth.mode is insecure and daemon.host is {host}: everybody who reaches this machine could run "
-            "agents on it. Listen on 127.0.0.1, or use auth.mode token; if it is really meant, set "
+            f"auth.mode is insecure and daemon.host is {host}: anyone who reaches this machine could run "
+            "agents on it. Listen on 127.0.0.1, or use auth.mode token. To allow it, set "
             "auth.allow_insecure_remote (--allow-insecure-remote)"
         )
     nonce = auth.proxy_nonce.get_secret_value() if auth.proxy_nonce is not None else ""
@@ -42,9 +41,9 @@ def is_loopback(host: str) -> bool:
 
 
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
-    """Return key to consequence, for each setting that an operator has made in vain so far."""
+    """Return the settings that have no effect, with the reason."""
     found: dict[str, str] = {}
-    found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
+    found |= {f"mcp.{name}": "MCP servers are not started yet" for name in settings.mcp}
     if settings.search.provider is not None:
-        found["search.provider"] = "there is no tool that searches the web yet"
+        found["search.provider"] = "no tool searches the web yet"
     return found

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from app.config.credentials import BUILT_IN_PROVIDERS, resolve_credentials
 from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
-from app.config.normalise import normalise_layer, normalise_names
 from app.config.problems import KeyPath, Problems, known_keys, nearest
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
@@ -25,6 +24,8 @@ _LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), ("projects", 
 _PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})
 _CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
+_MOST_LEVELS = 32
+"""No setting lies half as deep; what walks the tree calls itself for each level."""
 
 
 def default_config_file() -> Path:
@@ -42,7 +43,7 @@ def load_settings(
 
     `overrides` are the command line's: keys may be dotted (`{"daemon.port": 0}`). A file named by
     `config_file` or `KAGED_CONFIG` must exist; the default one need not.
-    Raises `ConfigError` that tells every mistake with its source, key and nearest known key.
+    Raises `ConfigError` with every mistake, its source, key and nearest known key.
     """
     environ = process_environment() if environ is None else environ
     path = _find_file(config_file, environ)
@@ -65,6 +66,7 @@ class _Merged:
     bases: dict[KeyPath, Path] = field(default_factory=dict)
 
     def add(self, layer: dict[str, Any], *, source: str, base: Path) -> None:
+        _require_shallow(layer, source)
         normalise_layer(layer, source)
         self._merge(self.tree, layer, (), source, base)
 
@@ -85,6 +87,17 @@ class _Merged:
             else:
                 into[name] = value
                 self.bases[key] = base
+
+
+def _require_shallow(layer: dict[str, Any], source: str) -> None:
+    level: list[Any] = [layer]
+    for _ in range(_MOST_LEVELS):
+        values = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [value for inner in values for value in inner if isinstance(value, dict | list)]
+    if level:
+        raise ConfigError(
+            f"{source[:200]}: tables and lists are nested more than {_MOST_LEVELS} levels deep; no setting is"
+        )
 
 
 def _find_file(named: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -206,3 +219,56 @@ def _check_models(settings: Settings, problems: Problems) -> None:
                     f"names the provider {provider!r}, which is not configured",
                     nearest=nearest(provider, settings.providers),
                 )
+
+
+def normalise_layer(layer: dict[str, Any], source: str) -> None:
+    """Rewrite accepted spellings in place. Raises `ConfigError` when both spellings are used."""
+    daemon = layer.get("daemon")
+    if isinstance(daemon, dict) and "bind" in daemon:
+        _split_bind(daemon, source)
+    if "aliases" in layer:
+        _merge_aliases(layer, source)
+    providers = layer.get("providers")
+    for name, table in providers.items() if isinstance(providers, dict) else ():
+        if isinstance(table, dict) and "timeout" in table:
+            if "timeout_seconds" in table:
+                raise ConfigError(f"{source}: providers.{name} has timeout and timeout_seconds; keep one")
+            table["timeout_seconds"] = table.pop("timeout")
+
+
+def normalise_names(tree: Mapping[str, Any], key: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `key` with each part spelled as in `tree` or as a built-in provider: a variable's
+    name cannot hold a hyphen, so `OPENAI_RESPONSES` stands for `openai-responses`."""
+    spelled: list[str] = []
+    node: Any = tree
+    for part in key:
+        names = list(node) if isinstance(node, Mapping) else []
+        if spelled == ["providers"]:
+            names.extend(BUILT_IN_PROVIDERS)
+        part = next((name for name in names if name.lower().replace("-", "_") == part), part)
+        spelled.append(part)
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return tuple(spelled)
+
+
+def _split_bind(daemon: dict[str, Any], source: str) -> None:
+    bind = daemon.pop("bind")
+    for name in ("host", "port"):
+        if name in daemon:
+            raise ConfigError(f"{source}: daemon has bind and {name}; keep one of them")
+    host, colon, port = str(bind).rpartition(":")
+    if not colon or not host or not port.isdigit():
+        raise ConfigError(f'{source}: daemon.bind must be "host:port", for example "127.0.0.1:7777"')
+    daemon["host"] = host
+    daemon["port"] = int(port)
+
+
+def _merge_aliases(layer: dict[str, Any], source: str) -> None:
+    aliases = layer.pop("aliases")
+    models = layer.setdefault("models", {})
+    if not isinstance(aliases, dict) or not isinstance(models, dict):
+        raise ConfigError(f"{source}: models and aliases must be tables of alias = provider:model")
+    both = sorted(aliases.keys() & models.keys())
+    if both:
+        raise ConfigError(f"{source}: {both[0]!r} is in both [models] and [aliases]; keep one of them")
+    models.update(aliases)

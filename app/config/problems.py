@@ -1,4 +1,4 @@
-"""How a mistake in the configuration is told: source, key, what is wrong, what to write.
+"""The report of a mistake in the configuration: source, key, what is wrong, what to write.
 
 Owns: the wording, and finding the nearest known key. Never: the value of a key, which may be secret.
 """
@@ -39,7 +39,7 @@ _WORDING = {
 
 @dataclass(slots=True)
 class Problems:
-    """Collects mistakes so that all are told at once. `sources` maps a key to where it was set."""
+    """Collects mistakes so that all are reported at once. `sources` maps a key to where it was set."""
 
     default_source: str
     sources: Mapping[KeyPath, str]

@@ -32,7 +32,6 @@ Chain = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 SharedFolder = Annotated[Path, AfterValidator(_no_whole_machine)]
 Positive = Annotated[float, Field(gt=0)]
-Driver = Literal["openai", "openai-responses", "anthropic", "google", "replay"]
 
 
 class Section(BaseModel):
@@ -57,7 +56,7 @@ class DaemonSettings(Section):
 
 
 class AuthSettings(Section):
-    """Who may talk to the daemon. Loopback names and the bound host are always allowed hosts."""
+    """The settings of access to the daemon. Loopback names and the bound host are always allowed hosts."""
 
     mode: Literal["token", "proxy", "insecure"] = "token"
     allowed_hosts: Words = ()
@@ -109,7 +108,7 @@ class ProviderSettings(Section):
     `missing_env` names the variables that were looked for and are not set.
     """
 
-    driver: Driver
+    driver: str
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
     api_key: SecretStr | None = None
     api_key_env: str | None = None
@@ -191,7 +190,7 @@ class LspServerSettings(Section):
 
 
 class LspSettings(Section):
-    """`diagnostics_after_edit`: a tool that edits a file tells which errors its edit introduced."""
+    """`diagnostics_after_edit`: a tool that edits a file reports the errors that its edit introduced."""
 
     diagnostics_after_edit: bool = True
     servers: dict[str, LspServerSettings] = Field(default_factory=dict)

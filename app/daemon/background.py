@@ -1,13 +1,13 @@
-"""The daemon's own regular jobs: heartbeats, retention, and taking up a changed config file.
+"""The daemon's own regular jobs: heartbeats, retention, a changed config file.
 
-Each runs until it is cancelled; a failure is logged and the job goes on.
+Owns: when each runs, and what the retention deletes. Never: ending with a failure; it is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from app.config import (
     secret_values,
 )
 from app.errors import KagedError
+from app.harness.conversation.session_rows import session_audit
 from app.harness.providers.router import ProviderRouter
-from app.harness.sessions.session_retention import Delete, trim_sessions
 from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
 from app.observability import Redactor
@@ -37,6 +37,8 @@ IDEMPOTENCY_DAYS = 1
 RECHECK_MS = 2_000
 FREED_PAGES = 2_000
 """How many pages of the database file one write gives back at most."""
+
+Delete = Callable[[str], Awaitable[None]]
 
 
 async def heartbeat_forever(hub: EventHub, every: float) -> None:
@@ -56,6 +58,40 @@ async def trim_forever(
         except KagedError as error:
             log.error("old rows could not be removed: %s", error.message)
         await asyncio.sleep(TRIM_EVERY_SECONDS)
+
+
+async def trim_sessions(storage: Storage, delete: Delete, settings: StorageSettings) -> None:
+    """Delete what is older, and then what is more, than the settings allow; nothing unless they say so."""
+    days, megabytes = settings.session_retention_days, settings.session_retention_mb
+    if days is not None:
+        before = now_ms() - days * DAY_MS
+        while found := await storage.read(lambda uow: uow.sessions.unchanged_since(before)):
+            if not await _delete_all(storage, delete, found, "age"):
+                break  # all that is left refuses; the next round tries again
+    if megabytes is not None:
+        found = await storage.read(lambda uow: uow.sessions.beyond(megabytes * MEBIBYTE))
+        await _delete_all(storage, delete, found, "size")
+
+
+async def _delete_all(storage: Storage, delete: Delete, ids: list[str], reason: str) -> int:
+    """Delete sessions one by one, each with a row in the audit; return how many went."""
+    gone = 0
+    for session_id in ids:
+        row = await storage.read(lambda uow, key=session_id: uow.sessions.get(key))  # type: ignore[misc]
+        if row is None:
+            continue
+        try:
+            await delete(session_id)
+        except KagedError as problem:
+            log.info("session %s is kept for now: %s", session_id, problem.message)
+            continue
+        gone += 1
+        data = {"reason": reason, "title": row.title, "updated_at": row.updated_at}
+        audit = session_audit(row, "session.retention", "daemon", data)
+        await storage.write(lambda uow, noted=audit: uow.audit.add(noted))  # type: ignore[misc]
+    if gone:
+        log.info("%d sessions were deleted by their retention (%s)", gone, reason)
+    return gone
 
 
 async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) -> None:

@@ -1,6 +1,6 @@
 """What happens to language servers, to plugins and in debug sessions, counted and kept in the audit trail.
 
-Owns: the row of such an event. Never: which events there are; the bridges tell them.
+Owns: the row of such an event. Never: which events there are; the bridges say that.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ import logging
 from pathlib import Path
 
 from app.bridges.lsp.manager import ServerCages
-from app.bridges.plugins.manager import PluginCages
+from app.bridges.plugins.plugin_cage import PluginCages
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Outside, Record, Tier, find_tier
+from app.bridges.sandbox.egress import Outside, Record
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
+from app.bridges.sandbox.tier_search import find_tier
 from app.config import Settings, default_config_file
 from app.workspace.folder_rules import ProjectRules
 
@@ -23,8 +26,8 @@ _found: dict[str, Tier] = {}
 
 
 async def make_cages(children: ChildProcesses, settings: Settings, *, record: Record) -> Cages:
-    """Return the daemon's cages, of the tier that this machine holds. `record` keeps what the audit is
-    told of them."""
+    """Return the daemon's cages, of the tier that this machine holds. `record` stores the audit rows
+    of them."""
     tier = await tier_of_machine(children, settings)
     _log_tier(tier)
     return _cages(children, settings, tier, Outside(record=record))

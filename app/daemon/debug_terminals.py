@@ -1,8 +1,7 @@
 """Terminals for debugged programs, over the one broker of terminals.
 
-Owns: running a program on a terminal for a debug adapter, and passing its output on. Such a program is
-one of its session's commands, counts as one, and can be seen and stopped as one. Never: which adapter
-gets one.
+Owns: running a debug adapter's program on a terminal, as one of its session's commands, and passing its
+output on. Never: which adapter gets one.
 """
 
 from __future__ import annotations
@@ -16,15 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.bridges.dap.manager import DebugOwner
+from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.pty.manager import (
-    TERMINAL_VARIABLES,
-    Command,
-    CommandSpec,
-    SpawnFailed,
-    TerminalManager,
-    TooManyCommands,
-)
+from app.bridges.pty.command import Command, CommandSpec
+from app.bridges.pty.manager import TERMINAL_VARIABLES, TerminalManager, TooManyCommands
 from app.errors import ToolError
 
 NO_END = 10 * 365 * 86_400.0

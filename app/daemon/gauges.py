@@ -1,8 +1,7 @@
 """What the daemon is doing at this moment, as numbers for its metrics.
 
-Owns: which numbers, by which names, and the watch on the event loop. Never: counting what happens
-(`telemetry`). Everything is read when metrics are asked for, on the loop, and is a count of what is
-in memory.
+Owns: the names and numbers that are read from memory when metrics are asked for, and the watch on the event
+loop. Never: counting what happens (`telemetry`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
-from app.observability.metrics import LOOP_LAG_SECONDS, Labels, Metrics, Reading
+from app.observability.metrics import LOOP_LAG_SECONDS, Gauge, Labels, Metrics
 from app.storage.storage import Storage
 
 LAG_EVERY_SECONDS = 0.5
@@ -25,7 +24,7 @@ LAG_EVERY_SECONDS = 0.5
 def show_sessions(metrics: Metrics, sessions: SessionManager, hub: EventHub) -> None:
     """Show sessions by state and who listens to them."""
     metrics.show(
-        Reading("kaged_sessions", "Sessions in memory.", lambda: _by(sessions.states()), ("state",)),
+        Gauge("kaged_sessions", "Sessions in memory.", lambda: _by(sessions.states()), ("state",)),
         _gauge("kaged_subscribers", "WebSockets that listen.", lambda: hub.subscribers),
     )
 
@@ -56,9 +55,7 @@ def show_children(
     metrics.show(
         _gauge("kaged_child_processes", "Child processes.", lambda: children.alive),
         _gauge("kaged_terminals", "Shell commands that run on a terminal.", lambda: terminals.running),
-        Reading(
-            "kaged_language_servers", "Language servers.", lambda: _by(languages.running()), ("language",)
-        ),
+        Gauge("kaged_language_servers", "Language servers.", lambda: _by(languages.running()), ("language",)),
         _gauge("kaged_debug_sessions", "Debug sessions.", lambda: debuggers.active),
     )
 
@@ -72,12 +69,12 @@ async def watch_loop_forever(metrics: Metrics) -> None:
         metrics.observe(LOOP_LAG_SECONDS, value=max(0.0, loop.time() - due))
 
 
-def _gauge(name: str, text: str, read: Callable[[], float]) -> Reading:
-    return Reading(name, text, lambda: {(): float(read())})
+def _gauge(name: str, text: str, read: Callable[[], float]) -> Gauge:
+    return Gauge(name, text, lambda: {(): float(read())})
 
 
-def _total(name: str, text: str, read: Callable[[], float]) -> Reading:
-    return Reading(name, text, lambda: {(): float(read())}, is_total=True)
+def _total(name: str, text: str, read: Callable[[], float]) -> Gauge:
+    return Gauge(name, text, lambda: {(): float(read())}, is_total=True)
 
 
 def _by(counts: Mapping[str, int]) -> dict[Labels, float]:

@@ -1,7 +1,7 @@
 """The composition root: builds every service in start order and stops them in reverse.
 
-Owns: `Services`, the background tasks of the daemon (heartbeat, retention, config reload), and
-the order of draining. Never: HTTP.
+Owns: the order of starting and draining, and the background tasks of the daemon (heartbeat, retention,
+config reload). Never: HTTP.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.pty.manager import TerminalManager
-from app.bridges.sandbox.manager import Tier
 from app.config import (
     Settings,
     child_environment,
@@ -34,17 +33,19 @@ from app.daemon.code_services import open_code_services
 from app.daemon.debug_adapters import debug_adapters
 from app.daemon.gauges import show_children, show_sessions, show_storage, watch_loop_forever
 from app.daemon.log_store import stored_log
+from app.daemon.machine import Machine
 from app.daemon.plugin_storage import StoredPluginValues
 from app.daemon.process_services import open_processes
 from app.daemon.project_decisions import ProjectDecisions
-from app.daemon.project_management import ProjectManagement
+from app.daemon.project_management import IssueRecords, ProjectManagement
+from app.daemon.services import Services
 from app.daemon.session_setup import SCRATCH, Foundation, session_services
 from app.daemon.trace_destinations import open_traces
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import NOTES_FOLDER, Worktrees
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_hooks import PluginHooks
-from app.harness.projects.permissions import PermissionRules
+from app.harness.issues.agent_issues import AgentIssues
 from app.harness.projects.project_loader import ProjectLoader
 from app.harness.projects.project_trust import ProjectTrusts
 from app.harness.projects.projects import ProjectRegistry
@@ -53,7 +54,8 @@ from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
 from app.harness.transfer.transfer_import import SessionImports
 from app.harness.uploads.service import trim_uploads_forever
-from app.observability import Metrics, Redactor, Telemetry
+from app.harness.workflows.tool_port import WorkflowTools
+from app.observability import Redactor, Telemetry
 from app.storage.storage import Storage
 from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.authorisation.guard import built_in
@@ -67,31 +69,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 log = logging.getLogger("kaged.daemon")
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """Everything that routes and the command line are given."""
-
-    settings: Settings
-    storage: Storage
-    projects: ProjectRegistry
-    registry: ToolRegistry
-    tools: ToolService
-    providers: ProviderRouter
-    permissions: PermissionRules
-    sessions: SessionManager
-    imports: SessionImports
-    events: EventHub
-    access: AccessControl
-    terminals: TerminalManager
-    plugins: Plugins
-    hooks: PluginHooks
-    metrics: Metrics
-    management: ProjectManagement
-    decisions: ProjectDecisions
-    redactor: Redactor
-    tier: Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +139,7 @@ async def _open_services(base: Foundation) -> AsyncIterator[Services]:
     ):
         environment = child_environment()
         hub = EventHub(storage)
-        management = ProjectManagement.of(settings, storage, hub, redactor)
+        records = IssueRecords.of(base, hub)
         reads = ReadTracker()
         terminals = TerminalManager(processes.own, per_session=settings.limits.ptys_per_session)
         debuggers = debug_adapters(
@@ -176,9 +153,9 @@ async def _open_services(base: Foundation) -> AsyncIterator[Services]:
             kept=code.kept,
             languages=code.languages,
             debuggers=debuggers,
-            issues=management.agent_issues,
-            todos=management.todos,
-            workflows=management.agent_workflows,
+            issues=AgentIssues(lambda: services.management.issues, records.uploads),
+            todos=records.todos,
+            workflows=WorkflowTools(lambda: services.management.workflows),
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )
@@ -189,11 +166,11 @@ async def _open_services(base: Foundation) -> AsyncIterator[Services]:
         resources = SessionResources(
             reads, terminals, code.feedback, debuggers, hooks, notes, processes, code.languages
         )
-        services = await _assemble(base, projects, hub, registry, router, resources, management)
+        services = await _assemble(base, projects, hub, registry, router, resources, records)
         show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
         tasks = _background(services, redactor)
         try:
-            await management.start(hub, services.projects, services.sessions)
+            await services.management.start(services.sessions)
             yield services
         finally:
             await _cancelled(tasks)
@@ -246,7 +223,7 @@ async def _assemble(
     registry: ToolRegistry,
     router: ProviderRouter,
     resources: SessionResources,
-    management: ProjectManagement,
+    records: IssueRecords,
 ) -> Services:
     settings, storage, redactor = base.settings, base.storage, base.redactor
     tools = _tools(settings, registry, resources, redactor)
@@ -257,10 +234,11 @@ async def _assemble(
         tools,
         resources.hooks,
         resources.notes,
-        management.proposals,
+        records.proposals,
         resources.on_run_end,
     )
-    sessions = SessionManager(needed, hub, management.uploads, resources.close_session)
+    sessions = SessionManager(needed, hub, records.uploads, resources.close_session)
+    management = ProjectManagement.of(base, records, hub, projects, sessions)
     loader = ProjectLoader(
         projects,
         storage,
@@ -276,21 +254,17 @@ async def _assemble(
         storage=storage,
         projects=projects,
         registry=registry,
-        tools=tools,
         providers=router,
-        permissions=sessions.consents.rules,
         sessions=sessions,
         imports=SessionImports(storage, projects, settings.daemon.data_dir / SCRATCH),
         events=hub,
         access=await _access(settings, redactor, storage),
-        terminals=resources.terminals,
-        plugins=resources.hooks.plugins,
         hooks=resources.hooks,
         metrics=base.telemetry.metrics,
         management=management,
         decisions=_decisions(loader, sessions, management, resources),
         redactor=redactor,
-        tier=resources.processes.tier,
+        machine=Machine(settings, resources.processes.tier, resources.terminals),
     )
 
 

@@ -18,7 +18,7 @@ import orjson
 
 from app.errors import KagedError
 from app.observability import Metrics, Redactor, event_of
-from app.observability.metrics import Reading
+from app.observability.metrics import Gauge
 from app.storage.storage import Storage
 
 EVERY_SECONDS = 1.0
@@ -26,7 +26,7 @@ MAX_WAITING = 5_000
 """Records; older ones are dropped when the database does not keep up."""
 MAX_BATCH = 500
 MAX_FIELD_BYTES = 8 * 1024
-"""Of one record's fields as JSON."""
+"""The limit for one record's fields as JSON."""
 MAX_NAME_CHARACTERS = 100
 
 
@@ -120,7 +120,7 @@ async def stored_log(
     store = LogStore(storage, redactor)
     store.setLevel(level.upper())
     metrics.show(
-        Reading(
+        Gauge(
             "kaged_log_entries",
             "Log records by what became of them.",
             lambda: {("stored",): float(store.stored), ("lost",): float(store.lost)},

@@ -1,8 +1,7 @@
 """What plugins remember between their runs, kept with their project.
 
-Owns: the bounds on what one plugin of one project keeps, and the order of its writes: one at a time, so that
-those of sessions never stand behind many. Never: who may read or write, which the plugin's capabilities
-say.
+Owns: the bounds of what one plugin of one project keeps, and the order of its writes, one at a time. Never:
+who may read or write; the plugin's capabilities say that.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from app.bridges.plugins.manager import StorageRefused
+from app.bridges.plugins.requests import StorageRefused
 from app.errors import Conflict
 from app.ids import now_ms
 from app.storage.storage import Storage
@@ -82,7 +81,7 @@ class StoredPluginValues:
                 raise StorageRefused("the project is not known any more") from None
 
     async def delete(self, project_id: str, plugin: str, key: str) -> bool:
-        """Delete a value and tell whether there was one."""
+        """Delete a value and return whether there was one."""
         used = self._used_by(project_id, plugin)
         async with used.lock:
             beside = await self._beside(used, project_id, plugin, key)
@@ -111,7 +110,7 @@ class StoredPluginValues:
         return await self._storage.read(read)
 
     async def _written(self, used: _Used, statements: Callable[[UnitOfWork], T], after: tuple[int, int]) -> T:
-        """Write, also when whoever asked has gone, and note what is kept then."""
+        """Write, also when the caller has gone, and note what is kept then."""
         used.known = None
         stored = self._storage.submit(statements)
         try:

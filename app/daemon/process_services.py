@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Record
+from app.bridges.sandbox.egress import Record
 from app.config import Settings, child_environment, default_config_file
 from app.daemon.cage_setup import make_cages
 from app.tools.ast_grep.snapshot import empty_folder
@@ -19,8 +19,8 @@ from app.tools.processes.call_processes import CallProcesses
 
 @asynccontextmanager
 async def open_processes(settings: Settings, *, record: Record) -> AsyncIterator[CallProcesses]:
-    """Find out which cages there can be; on leaving, no process is left. `record` keeps what the audit is
-    told of cages."""
+    """Find out which cages there can be; on leaving, no process is left. `record` stores the audit rows
+    of cages."""
     children = ChildProcesses()
     try:
         cages = await make_cages(children, settings, record=record)

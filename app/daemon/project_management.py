@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.config import Settings
-from app.harness.issues.agent_issues import AgentIssues
+from app.daemon.session_setup import Foundation
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
@@ -21,49 +20,66 @@ from app.harness.workflows.assignment import Assignments
 from app.harness.workflows.issue_progress import IssueProgress
 from app.harness.workflows.runs import WorkflowRuns
 from app.harness.workflows.service import WorkflowService
-from app.harness.workflows.tool_port import WorkflowTools
-from app.observability import Redactor
-from app.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class IssueRecords:
+    """What is stored of issues; sessions and their tools need it."""
+
+    changes: IssueChanges
+    uploads: UploadService
+    todos: TodoService
+    proposals: TodoProposals
+
+    @classmethod
+    def of(cls, base: Foundation, hub: EventHub) -> IssueRecords:
+        settings, storage = base.settings, base.storage
+        changes = IssueChanges(storage, hub, base.redactor)
+        uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
+        todos = TodoService(changes)
+        return cls(changes, uploads, todos, TodoProposals(todos, storage))
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectManagement:
-    """The services, made before the tools that use them."""
+    """Issues and workflows, which start sessions."""
 
     issues: IssueService
-    agent_issues: AgentIssues
     todos: TodoService
     proposals: TodoProposals
     uploads: UploadService
     workflows: WorkflowService
-    agent_workflows: WorkflowTools
+    assignments: Assignments
     progress: IssueProgress
 
     @classmethod
-    def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
-        changes = IssueChanges(storage, hub, redactor)
-        uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
-        issues, todos = IssueService(changes, uploads), TodoService(changes)
-        workflows = WorkflowService(WorkflowRuns(storage, hub, redactor, uploads), uploads)
+    def of(
+        cls,
+        base: Foundation,
+        records: IssueRecords,
+        hub: EventHub,
+        projects: ProjectRegistry,
+        sessions: SessionManager,
+    ) -> ProjectManagement:
+        runs = WorkflowRuns(base.storage, hub, base.redactor, records.uploads)
+        workflows = WorkflowService(runs, records.uploads, hub, projects, sessions)
+        assignments = Assignments(workflows, sessions)
+        issues = IssueService(records.changes, records.uploads, assignments)
         return cls(
             issues=issues,
-            agent_issues=AgentIssues(issues, uploads),
-            todos=todos,
-            proposals=TodoProposals(todos, storage),
-            uploads=uploads,
+            todos=records.todos,
+            proposals=records.proposals,
+            uploads=records.uploads,
             workflows=workflows,
-            agent_workflows=WorkflowTools(workflows),
-            progress=IssueProgress(storage, hub, issues),
+            assignments=assignments,
+            progress=IssueProgress(base.storage, hub, issues),
         )
 
-    async def start(self, hub: EventHub, projects: ProjectRegistry, sessions: SessionManager) -> None:
+    async def start(self, sessions: SessionManager) -> None:
         """Take up what was under way; projects are restored, sessions recovered and not yet started."""
-        self.workflows.attach(hub, projects, sessions)
-        assignments = Assignments(self.workflows, sessions)
-        self.issues.assign_to(assignments)
         await sessions.start()
         await self.workflows.start()
-        await assignments.start()
+        await self.assignments.start()
 
     async def aclose(self) -> None:
         """Begin nothing more; sessions are drained after it."""

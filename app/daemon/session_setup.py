@@ -20,8 +20,7 @@ from app.harness.loop.run_services import OnRunEnd, RunServices
 from app.harness.projects.permissions import PermissionRules
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
-from app.harness.questions.consent import Consents
-from app.harness.questions.live import LiveQuestions
+from app.harness.questions.queue import Questions
 from app.harness.run.limits import Limits
 from app.harness.run.processor import ProcessorPipeline
 from app.harness.sessions.capacity import Capacity
@@ -74,8 +73,7 @@ def session_services(
         ),
         scratch_root=settings.daemon.data_dir / SCRATCH,
         redactor=base.redactor,
-        consents=Consents(PermissionRules(base.storage, base.redactor), tasks.spawn),
-        questions=LiveQuestions(),
+        questions=Questions(PermissionRules(base.storage, base.redactor), tasks.spawn),
         spawn=tasks.spawn,
         on_run_end=on_run_end,
         compaction=CompactionServices(base.storage, router, router.catalog, plugins=hooks.compaction),

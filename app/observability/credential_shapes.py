@@ -23,7 +23,7 @@ def _rule(markers: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> _Rule:
     return tuple(markers.split(" ")), re.compile(pattern, flags)
 
 
-_ARGUMENT = r"(?:(?<=[\s=])(?:\"[^\"\r\n]*+\"|'[^'\r\n]*+')|[^\s;|&])++"
+_ARGUMENT = r"(?>(?:(?<=[\s=])(?:\"[^\"\r\n]*+\"|'[^'\r\n]*+')|[^\s;|&])+)"
 _BARE = r"[^\s\"'&;|<>`()]"
 
 
@@ -32,13 +32,13 @@ def _command_rule(markers: str, programs: str, option: str, before: str = "") ->
 
     A command is matched to its end also without the option: were it looked at again for each name of a
     program in it, the time would grow with the square of its length."""
-    gap = r"(?:[ \t]|\\\r?\n)++"
-    arguments = rf"(?:{gap}(?!{option}[\"']?{before}{_BARE}){_ARGUMENT})*+"
+    gap = r"(?>(?:[ \t]|\\\r?\n)+)"
+    arguments = rf"(?>(?:{gap}(?!{option}[\"']?{before}{_BARE}){_ARGUMENT})*)"
     value = rf"(?(quote)(?:(?!(?P=quote))[^\r\n])+|{_BARE}+)"
     return _rule(
         markers,
         rf"(?P<keep>(?<![\w.-])(?:{programs})(?:\.exe)?(?=\s){arguments})"
-        rf"(?:(?P<option>{gap}{option}(?P<quote>[\"'])?+{before}){value})?",
+        rf"(?:(?P<option>{gap}{option}(?>(?P<quote>[\"'])?){before}){value})?",
     )
 
 
@@ -99,7 +99,7 @@ _RULES: tuple[_Rule, ...] = (
     # JSON Web Tokens, signed or encrypted. A word is looked through once, however often it says `eyJ`.
     _rule(
         "eyj",
-        r"(?<![\w-])(?P<keep>(?:(?!\beyJ)[\w-])*+)eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]{4,}+){1,4}+",
+        r"(?<![\w-])(?P<keep>(?>(?:(?!\beyJ)[\w-])*))eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]{4,}+){1,4}",
         re.ASCII,
     ),
     # Keys of services, by how they begin.

@@ -32,9 +32,9 @@ class _Numbers(Collector):
             for labels, buckets in series.items():
                 shown.add_metric(labels, _cumulative(histogram, buckets.counts), buckets.total)
             yield shown
-        for reading, now in self._snapshot.readings.items():
-            kind = CounterMetricFamily if reading.is_total else GaugeMetricFamily
-            read = kind(reading.name, reading.help, labels=reading.labels)
+        for gauge, now in self._snapshot.gauges.items():
+            kind = CounterMetricFamily if gauge.is_total else GaugeMetricFamily
+            read = kind(gauge.name, gauge.help, labels=gauge.labels)
             for labels, value in now.items():
                 read.add_metric(labels, value)
             yield read

@@ -27,7 +27,6 @@ def endpoint(base_url: str) -> str:
 
 
 def authorization(public_key: str, secret_key: str) -> dict[str, str]:
-    """Return the header that the keys make."""
     both = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
     return {"Authorization": f"Basic {both}", "x-langfuse-ingestion-version": "4"}
 

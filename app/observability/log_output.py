@@ -23,7 +23,7 @@ _FIELDS = "fields"
 _EXCEPTIONS = logging.Formatter()
 
 
-def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
+def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: object) -> None:
     """Log one structured event, such as `agent.generation`; `fields` are JSON-ready."""
     if logger.isEnabledFor(level):
         logger.log(level, "%s", event, extra={_FIELDS: fields})

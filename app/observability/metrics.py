@@ -1,9 +1,8 @@
-"""Counters and histograms of the daemon, kept as plain numbers.
+"""Counters and histograms of the daemon, kept as plain numbers. Label values are bounded: names of models,
+plugins and projects cannot grow a metric without limit, nor put a credential into one.
 
-Owns: the list of what is counted, and the recorder. Never: a metrics library (`exposition` has it,
-imported when metrics are first asked for). Everything is called on the event loop; one record is a
-dictionary look-up and an addition. The number of label values is bounded: what a model, a plugin or
-a project names cannot make a metric grow without end, nor put what looks like a credential into one.
+Owns: the list of metrics, and the recorder, used on the event loop. Never: a metrics library
+(`exposition`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from app.observability.credential_shapes import without_shapes
 Labels = tuple[str, ...]
 
 MAX_SERIES = 200
-"""Of label values in one metric; further ones are counted together under `other`."""
+"""How many label values one metric has; further ones are counted together under `other`."""
 OTHER = "other"
 MAX_LABEL_CHARACTERS = 100
 
@@ -44,7 +43,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class Gauge:
     """A number that is asked for when metrics are; `read` gives it by label values. One that only goes
     up `is_total`, and is shown with `_total`."""
 
@@ -104,7 +103,7 @@ class Snapshot:
 
     counters: dict[Counter, dict[Labels, float]]
     histograms: dict[Histogram, dict[Labels, Buckets]]
-    readings: dict[Reading, dict[Labels, float]]
+    gauges: dict[Gauge, dict[Labels, float]]
 
 
 @dataclass(slots=True)
@@ -113,7 +112,7 @@ class Metrics:
 
     _counters: dict[Counter, dict[Labels, float]] = field(default_factory=dict)
     _histograms: dict[Histogram, dict[Labels, Buckets]] = field(default_factory=dict)
-    _readings: list[Reading] = field(default_factory=list)
+    _gauges: list[Gauge] = field(default_factory=list)
 
     def count(self, counter: Counter, *labels: str, amount: float = 1.0) -> None:
         """Add `amount`, which is not negative, to one series."""
@@ -131,9 +130,9 @@ class Metrics:
         buckets.counts[bisect_left(histogram.bounds, value)] += 1
         buckets.total += value
 
-    def show(self, *readings: Reading) -> None:
+    def show(self, *gauges: Gauge) -> None:
         """Ask for these numbers, too, whenever metrics are asked for."""
-        self._readings.extend(readings)
+        self._gauges.extend(gauges)
 
     def snapshot(self) -> Snapshot:
         """Return a copy of everything; call it on the loop."""
@@ -146,7 +145,7 @@ class Metrics:
                 }
                 for histogram in HISTOGRAMS
             },
-            readings={reading: dict(reading.read()) for reading in self._readings},
+            gauges={gauge: dict(gauge.read()) for gauge in self._gauges},
         )
 
 

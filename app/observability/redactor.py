@@ -1,7 +1,7 @@
-"""Takes secrets out of everything that is kept or sent: logs, audit rows, events, traces.
+"""Removes secrets from everything that is kept or sent: logs, audit rows, events, traces.
 
-Owns: secrets that are known by their value or their name, and the characters that steer a terminal. Never:
-what credentials look like (`credential_shapes`), or where the cleaned text goes.
+Owns: secrets known by value or name, and control characters. Never: what credentials look like
+(`credential_shapes`).
 Keeps S19 of docs/security.md.
 """
 
@@ -53,11 +53,11 @@ SURE_CHARACTERS = 16
 """A known secret that is this long is no word that something else may happen to have."""
 
 _SHORTEST_CUT = 8
-"""Of a known secret at the end of a text that was cut: what is shorter gives nothing away."""
+"""The part of a known secret at the end of a cut text: what is shorter gives nothing away."""
 
 
 class Redactor:
-    """Replaces secrets by a mask: the values it was told, and what has the shape of a credential."""
+    """Replaces secrets by a mask: registered values, and what has the shape of a credential."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()

@@ -25,9 +25,9 @@ from app.messages import (
 from app.observability.redactor import Redactor
 
 MAX_CONTENT_CHARACTERS = 64 * 1024
-"""Of one attribute; of a conversation the newest messages that fit are sent."""
+"""The limit for one attribute; the newest messages of a conversation that fit are sent."""
 MAX_PART_CHARACTERS = 16 * 1024
-"""Of one text in it."""
+"""The limit for one text in it."""
 
 
 def content_json(value: Any, redactor: Redactor, limit: int = MAX_CONTENT_CHARACTERS) -> str:

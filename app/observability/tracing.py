@@ -1,8 +1,6 @@
-"""The seam of traces: what a span is here, and the span that records nothing.
+"""Traces: the `Span` protocol, and the span that records nothing. A span's parent is the span that opened it.
 
-Owns: `Telemetry`, the `Span` protocol and the no-op that is in effect unless traces are configured. Never: a
-tracing library (`otel` has it, and is imported only when one is configured). A span's parent is
-the span that it was opened from; nothing is guessed from the running task.
+Owns: `Telemetry`, `Span` and the no-op used without traces. Never: a tracing library (`otel` imports it).
 """
 
 from __future__ import annotations
@@ -88,7 +86,7 @@ NO_SPAN: Span = NoSpan()
 
 
 def error_type_of(error: BaseException) -> str:
-    """Return the short name under which an exception is told: its own code, or its class."""
+    """Return the short name of an exception: its own code, or its class."""
     if isinstance(error, asyncio.CancelledError):
         return "cancelled"
     code = getattr(error, "code", None)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon, running_daemon, write_project
+from tests.driver.daemon import Daemon, running_daemon, write_project
 from tests.fakes.provider_server import FakeProvider
 
 

@@ -5,7 +5,6 @@ Owns: which operations, how many requests, sending one, and the checks. Never: t
 
 from __future__ import annotations
 
-import os
 import zlib
 
 import schemathesis
@@ -18,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.api.fuzzed_daemon import REPOSITORY, FuzzedDaemon
+from tests.driver.rounds import NIGHT, rounds
 
 CHECKS = (
     not_a_server_error,
@@ -25,7 +25,6 @@ CHECKS = (
     content_type_conformance,
     response_schema_conformance,
 )
-EXAMPLES = int(os.environ.get("KAGED_FUZZ_EXAMPLES", "0"))
 
 TAKING_AWAY = ("/archive", "/rollback", "/reload", "/load")
 
@@ -35,10 +34,10 @@ fuzzed = document.exclude(operation_id=["create_launch_link"])
 
 
 def bounded(examples: int) -> settings:
-    """As many of the cases for each operation, always the same ones, or the longer run that was asked for."""
+    """By day as many cases for each operation, always the same ones; by night ten times as many others."""
     return settings(
-        max_examples=EXAMPLES or examples,
-        derandomize=not EXAMPLES,
+        max_examples=rounds(examples, 10 * examples),
+        derandomize=not NIGHT,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

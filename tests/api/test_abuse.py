@@ -15,7 +15,7 @@ import pytest
 from app.api import operations
 from app.api.json_body import parse_json
 from app.errors import BadRequest
-from tests.api.daemon import Daemon, close_code, running_daemon
+from tests.driver.daemon import Daemon, close_code, running_daemon
 
 JSON = {"content-type": "application/json"}
 
@@ -90,7 +90,7 @@ async def test_a_body_of_very_many_values_is_refused(client: httpx2.AsyncClient,
     assert reason(answer) == (400, "too_many_values")
 
 
-@pytest.mark.requirement("R8.daemon.rates")
+@pytest.mark.requirement("daemon.rates")
 async def test_a_body_of_very_many_values_holds_up_nobody(client: httpx2.AsyncClient) -> None:
     """A parser that makes them takes several times as long as one that reads as many bytes of text."""
     many, plain = b"[" + b"{}," * 3_000_000 + b"{}]", b'["' + b",[{" * 3_000_000 + b'"]'
@@ -105,7 +105,7 @@ async def test_a_body_of_very_many_values_holds_up_nobody(client: httpx2.AsyncCl
     assert reason(answer) == (400, "too_many_values")
 
 
-@pytest.mark.requirement("R8.daemon.rates")
+@pytest.mark.requirement("daemon.rates")
 @pytest.mark.parametrize(
     "value",
     [
@@ -120,14 +120,14 @@ def test_what_is_within_the_limits_is_read_whatever_its_texts_say(value: Any) ->
     assert parse_json(orjson.dumps(value)) == value
 
 
-@pytest.mark.requirement("R8.daemon.rates")
+@pytest.mark.requirement("daemon.rates")
 async def test_an_object_of_very_many_keys_is_refused_wherever_it_is(client: httpx2.AsyncClient) -> None:
     keys = {f"k{number}": 1 for number in range(5_001)}
     for body in (keys, {"project_id": "x", "overrides": keys}):
         assert reason(await client.post("/api/v1/sessions", json=body)) == (400, "too_many_keys")
 
 
-@pytest.mark.requirement("R8.daemon.rates")
+@pytest.mark.requirement("daemon.rates")
 async def test_of_too_many_attachments_none_is_looked_at(client: httpx2.AsyncClient, session_id: str) -> None:
     body = {"content": "Look", "attachments": [{"a": 1}] * 40_000}
     answer = await client.post(f"/api/v1/sessions/{session_id}/messages", json=body)

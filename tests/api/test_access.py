@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
 
 PROTECTED = [
     ("GET", "/api/v1/projects"),
@@ -23,7 +23,7 @@ PROTECTED = [
 
 
 @pytest.mark.parametrize(("method", "path"), PROTECTED)
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 async def test_nothing_but_the_open_paths_answers_without_a_token(
     daemon: Daemon, method: str, path: str
 ) -> None:
@@ -50,7 +50,7 @@ async def test_a_wrong_token_is_refused_with_the_reason(daemon: Daemon, header: 
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:7777", "127.0.0.1.evil.example", ""])
-@pytest.mark.requirement("R2.7.8")
+@pytest.mark.requirement("http.origins")
 async def test_a_host_that_is_not_allowed_is_refused_on_every_path(daemon: Daemon, host: str) -> None:
     async with daemon.client() as client:
         for path in ("/api/v1/projects", "/healthz"):
@@ -71,7 +71,7 @@ async def test_loopback_and_configured_hosts_are_allowed(tmp_path: Path, host: s
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"])
-@pytest.mark.requirement("R2.7.8", "R2.13.7")
+@pytest.mark.requirement("http.origins", "bad_input.origin")
 async def test_a_foreign_origin_may_not_change_anything(daemon: Daemon, origin: str) -> None:
     async with daemon.client() as client:
         answer = await client.post("/api/v1/tokens", json={"name": "x"}, headers={"origin": origin})
@@ -146,7 +146,7 @@ async def test_the_daemons_token_is_no_launch_code(daemon: Daemon) -> None:
     assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.requirement("R2.7.8")
+@pytest.mark.requirement("http.origins")
 async def test_a_write_with_the_cookie_needs_the_csrf_header(daemon: Daemon) -> None:
     async with launched(daemon) as browser:
         without = await browser.post("/api/v1/tokens", json={"name": "a"})
@@ -202,7 +202,7 @@ async def test_a_revoked_token_is_refused_at_once(daemon: Daemon) -> None:
     assert unknown.status_code == 404
 
 
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 async def test_proxy_mode_believes_the_user_id_only_with_the_nonce(tmp_path: Path) -> None:
     auth = {"mode": "proxy", "proxy_nonce": "n0nce-n0nce-n0nce-n0nce-n0nce-n0"}
     async with running_daemon(tmp_path, auth=auth) as daemon, daemon.client(token="") as client:
@@ -217,7 +217,7 @@ async def test_proxy_mode_believes_the_user_id_only_with_the_nonce(tmp_path: Pat
     assert nobody.status_code == 401
 
 
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 async def test_insecure_mode_needs_no_token_and_says_so_in_every_answer(tmp_path: Path) -> None:
     async with (
         running_daemon(tmp_path, auth={"mode": "insecure"}) as daemon,

@@ -14,7 +14,7 @@ import pytest
 from app.api.client_frames import parse_client_frame
 from app.errors import ValidationFailed
 from app.ids import is_id
-from tests.api.daemon import Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
 
 UNKNOWN = "ses_01JZ0000000000000000000000"
 
@@ -34,7 +34,7 @@ def error_of(answer: httpx2.Response, status: int, code: str, reason: str | None
     return error
 
 
-@pytest.mark.requirement("R2.7.9", "R2.13.1")
+@pytest.mark.requirement("http.errors", "bad_input.session")
 async def test_an_unknown_session_is_not_found_on_every_route(client: httpx2.AsyncClient) -> None:
     base = f"/api/v1/sessions/{UNKNOWN}"
     for method, path, body in [
@@ -73,7 +73,7 @@ async def test_unknown_projects_runs_and_providers_are_not_found(client: httpx2.
     error_of(await client.post("/api/v1/providers/nobody/test"), 404, "not_found")
 
 
-@pytest.mark.requirement("R2.13.2")
+@pytest.mark.requirement("bad_input.state")
 async def test_an_event_that_the_state_forbids_is_a_conflict_that_names_the_state(
     client: httpx2.AsyncClient, session_id: str
 ) -> None:
@@ -85,7 +85,7 @@ async def test_an_event_that_the_state_forbids_is_a_conflict_that_names_the_stat
     assert error_of(answer, 409, "conflict")["details"]["state"] == "archived"
 
 
-@pytest.mark.requirement("R2.13.3")
+@pytest.mark.requirement("bad_input.body")
 async def test_a_body_of_20_megabytes_is_refused(client: httpx2.AsyncClient) -> None:
     body = b'{"path": "' + b"x" * (20 * 1024 * 1024) + b'"}'
     answer = await client.post(
@@ -96,7 +96,7 @@ async def test_a_body_of_20_megabytes_is_refused(client: httpx2.AsyncClient) -> 
     error_of(await client.get("/api/v1/nothing-here"), 404, "not_found")
 
 
-@pytest.mark.requirement("R2.13.3")
+@pytest.mark.requirement("bad_input.body")
 async def test_a_body_of_20_megabytes_that_is_not_announced_is_refused(client: httpx2.AsyncClient) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(20):
@@ -142,8 +142,8 @@ async def test_a_large_body_without_a_token_still_gets_its_answer(daemon: Daemon
         (b"[" * 100_000 + b"]" * 100_000, None, {}),
     ],
 )
-@pytest.mark.requirement("R2.13.4", "R2.13.5")
-async def test_a_body_that_is_not_sound_json_is_told_where(
+@pytest.mark.requirement("bad_input.utf8", "bad_input.nul")
+async def test_the_error_for_a_body_that_is_not_sound_json_says_where(
     client: httpx2.AsyncClient, body: bytes, reason: str | None, details: dict[str, Any]
 ) -> None:
     answer = await client.post(
@@ -197,7 +197,7 @@ async def test_wrong_query_values_are_named(client: httpx2.AsyncClient, query: s
 
 
 @pytest.mark.parametrize("path", ["/api/v1/sessions/ses_%00", "/%00", "/api/v1/sessions?text=%00"])
-@pytest.mark.requirement("R2.13.5")
+@pytest.mark.requirement("bad_input.nul")
 async def test_an_address_with_a_nul_is_refused(client: httpx2.AsyncClient, path: str) -> None:
     error_of(await client.get(path), 400, "bad_request", "nul_character")
 
@@ -214,23 +214,23 @@ async def test_an_unknown_route_is_not_found(client: httpx2.AsyncClient) -> None
     error_of(await client.get("/docs"), 404, "not_found", "no_such_route")
 
 
-@pytest.mark.requirement("R2.7.9")
-async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient) -> None:
+@pytest.mark.requirement("http.errors")
+async def test_the_error_for_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient) -> None:
     answer = await client.put("/api/v1/sessions", json={})
     error = error_of(answer, 405, "method_not_allowed")
     assert error["details"]["allow"]
     assert answer.headers["allow"] == ", ".join(error["details"]["allow"])
 
 
-@pytest.mark.requirement("R2.7.9")
-async def test_all_methods_of_an_address_are_told(client: httpx2.AsyncClient, session_id: str) -> None:
+@pytest.mark.requirement("http.errors")
+async def test_all_methods_of_an_address_are_reported(client: httpx2.AsyncClient, session_id: str) -> None:
     answer = await client.put(f"/api/v1/sessions/{session_id}", json={})
     error = error_of(answer, 405, "method_not_allowed")
     assert error["details"]["allow"] == ["DELETE", "GET", "PATCH"]
     assert "DELETE, GET, PATCH" in error["message"]
 
 
-@pytest.mark.requirement("R2.13.6")
+@pytest.mark.requirement("bad_input.token")
 async def test_an_expired_token_is_refused_with_the_reason(daemon: Daemon) -> None:
     created = await daemon.services.access.create("old", expires_at=1)
     async with daemon.client(token=created.secret) as client:
@@ -250,7 +250,7 @@ async def test_a_request_id_is_taken_over_when_it_is_sound(client: httpx2.AsyncC
     assert is_id(error_of(made, 404, "not_found")["request_id"], "req")
 
 
-@pytest.mark.requirement("R2.7.9")
+@pytest.mark.requirement("http.errors")
 async def test_a_defect_is_answered_without_its_inside(
     daemon: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -270,7 +270,7 @@ PAGES = ("/healthz", "/readyz", "/api/v1/projects", "/api/v1/nothing", "/", "/st
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/api/v1/metrics", "/api/v1/openapi.json"])
-@pytest.mark.requirement("R8.daemon.headers")
+@pytest.mark.requirement("daemon.headers")
 async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient, path: str) -> None:
     headers = (await client.get(path)).headers
     assert headers["x-content-type-options"] == "nosniff"
@@ -289,7 +289,7 @@ async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient, 
     assert policy["require-trusted-types-for"] == "'script'"
 
 
-@pytest.mark.requirement("R8.daemon.headers")
+@pytest.mark.requirement("daemon.headers")
 async def test_a_file_that_was_handed_in_is_shown_as_nothing_that_runs(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -338,7 +338,7 @@ async def test_twenty_bad_requests_at_once_get_twenty_answers(daemon: Daemon) ->
         ('{"type": "cancel", "zzz": 1}', "type)"),
     ],
 )
-def test_a_frame_with_an_unknown_field_is_told_those_of_its_type(frame: str, known: str) -> None:
+def test_the_error_for_an_unknown_field_of_a_frame_names_those_of_its_type(frame: str, known: str) -> None:
     with pytest.raises(ValidationFailed) as told:
         parse_client_frame(frame)
     assert list(told.value.details["fields"].values()) == [f"unknown field (known: {known}"]

@@ -11,9 +11,9 @@ import pytest
 
 from app.bridges.sandbox.tier import Tier
 from app.daemon import cage_setup
-from tests.api.daemon import running_daemon, write_project
+from tests.driver.daemon import running_daemon, write_project
 
-pytestmark = pytest.mark.requirement("R8.kernel.tier")
+pytestmark = pytest.mark.requirement("cages.kernel.tier")
 
 FULL = Tier("full", "11 of 11 checks hold")
 WEAKER = Tier("landlock", "7 of 7 checks hold")
@@ -86,5 +86,5 @@ async def test_the_machine_is_tried_once_in_a_process(
     monkeypatch.setattr(cage_setup, "find_tier", found)
     for _ in range(2):
         async with running_daemon(tmp_path / "data") as daemon:
-            assert daemon.services.tier == NONE
+            assert daemon.services.machine.tier == NONE
     assert tried == ["auto"]

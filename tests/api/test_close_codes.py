@@ -17,9 +17,9 @@ from websockets.exceptions import ConnectionClosed
 
 from app.connections import BoundedWebSocket
 from app.events.union import SessionUpdated
-from tests.api.daemon import Daemon, close_code, next_frame, running_daemon, write_project
+from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
 
-pytestmark = pytest.mark.requirement("R16.B20")
+pytestmark = pytest.mark.requirement("durability.socket_codes")
 SOCKETS = 100
 LONG = "x" * 50_000
 
@@ -64,7 +64,7 @@ async def codes_at(
         return found
 
 
-async def test_all_clients_that_talk_while_the_daemon_stops_are_told_1012(
+async def test_all_clients_that_talk_while_the_daemon_stops_get_1012(
     tmp_path: Path, model_settings: dict[str, Any]
 ) -> None:
     limits = {"socket_frames_per_minute": 0}
@@ -75,7 +75,7 @@ async def test_all_clients_that_talk_while_the_daemon_stops_are_told_1012(
         assert await codes_at(daemon, "/ws", stopping.aclose) == {1012: SOCKETS}
 
 
-async def test_all_clients_of_a_deleted_session_are_told_4404(
+async def test_all_clients_of_a_deleted_session_get_4404(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str
 ) -> None:
     async def delete() -> None:
@@ -84,7 +84,7 @@ async def test_all_clients_of_a_deleted_session_are_told_4404(
     assert await codes_at(daemon, f"/sessions/{session_id}/ws", delete, talking=False) == {4404: SOCKETS}
 
 
-async def test_a_client_in_the_midst_of_a_frame_that_is_far_too_large_is_told_1009(daemon: Daemon) -> None:
+async def test_a_client_in_the_midst_of_a_frame_that_is_far_too_large_gets_1009(daemon: Daemon) -> None:
     """What it sends after the daemon has had enough of it must not be answered by a reset."""
     async with daemon.websocket("/ws", ping_interval=None) as socket:
         served = served_by(daemon)
@@ -99,7 +99,7 @@ async def test_a_client_in_the_midst_of_a_frame_that_is_far_too_large_is_told_10
         assert await close_code(socket) == 1009
 
 
-async def test_a_client_whose_frames_are_under_way_when_the_daemon_stops_is_told_1012(daemon: Daemon) -> None:
+async def test_a_client_whose_frames_are_under_way_when_the_daemon_stops_gets_1012(daemon: Daemon) -> None:
     async with daemon.websocket("/ws", ping_interval=None) as socket:
         socket.transport.pause_reading()
         await socket.send('{"type":"ping","id":1}')
@@ -124,9 +124,7 @@ async def test_a_client_that_never_answers_the_close_is_not_waited_for(
         socket.transport.abort()
 
 
-async def test_clients_that_send_too_much_are_told_4429(
-    tmp_path: Path, model_settings: dict[str, Any]
-) -> None:
+async def test_clients_that_send_too_much_get_4429(tmp_path: Path, model_settings: dict[str, Any]) -> None:
     limits = {"socket_frames_per_minute": 5}
     async with running_daemon(tmp_path / "data", limits=limits, **model_settings) as daemon:
 
@@ -135,7 +133,7 @@ async def test_clients_that_send_too_much_are_told_4429(
         assert await codes_at(daemon, "/ws", nothing) == {4429: SOCKETS}
 
 
-async def test_a_client_that_reads_again_is_told_why_its_socket_was_ended_meanwhile(
+async def test_a_client_that_reads_again_learns_why_its_socket_was_ended_meanwhile(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str
 ) -> None:
     """The code waits behind what the client has not read."""
@@ -156,7 +154,7 @@ async def test_a_client_that_reads_again_is_told_why_its_socket_was_ended_meanwh
 
 
 @pytest.mark.parametrize(("reads", "code"), [(False, 4008), (True, 1011)])
-async def test_a_client_that_answers_no_ping_is_told_whether_it_is_too_slow(
+async def test_a_client_that_answers_no_ping_learns_whether_it_is_too_slow(
     daemon: Daemon, session_id: str, reads: bool, code: int
 ) -> None:
     stream = await daemon.services.events.stream(session_id)
@@ -175,7 +173,7 @@ async def test_a_client_that_answers_no_ping_is_told_whether_it_is_too_slow(
         assert await close_code(silent) == code
 
 
-async def test_a_defect_in_a_socket_is_told_1011(daemon: Daemon) -> None:
+async def test_a_defect_in_a_socket_closes_it_with_1011(daemon: Daemon) -> None:
     async def defect(websocket: WebSocket) -> None:
         await websocket.accept()
         raise ZeroDivisionError
@@ -190,7 +188,7 @@ async def test_a_defect_in_a_socket_is_told_1011(daemon: Daemon) -> None:
             assert await close_code(socket) == 1011
 
 
-async def test_a_client_that_is_leaving_slowly_does_not_keep_the_others_from_being_told(
+async def test_a_client_that_leaves_slowly_does_not_delay_the_notice_to_the_others(
     tmp_path: Path, model_settings: dict[str, Any]
 ) -> None:
     async with AsyncExitStack() as stopping:

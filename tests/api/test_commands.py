@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML, Daemon, running_daemon
+from tests.driver.daemon import PROJECT_YAML, Daemon, running_daemon
 
-pytestmark = pytest.mark.requirement("R3.shell.background")
+pytestmark = pytest.mark.requirement("shell.background")
 
 
 @pytest.fixture
@@ -120,4 +120,4 @@ async def _session(daemon: Daemon, client: httpx2.AsyncClient, root: Path) -> st
 async def test_the_number_of_commands_is_a_setting(tmp_path: Path, model_settings: dict[str, Any]) -> None:
     settings = model_settings | {"limits": {"ptys_per_session": 1}}
     async with running_daemon(tmp_path / "data", **settings) as daemon:
-        assert daemon.services.terminals.per_session == 1
+        assert daemon.services.machine.terminals.per_session == 1

@@ -14,7 +14,7 @@ import pytest
 
 from app import connections
 from app.connections import BoundedHttp
-from tests.api.daemon import Daemon, close_code
+from tests.driver.daemon import Daemon, close_code
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HANDSHAKE = (

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.requirement("R16.D1")
+pytestmark = pytest.mark.requirement("speed.models")
 COUNT = """
 import gc
 collected = []

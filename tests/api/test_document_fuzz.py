@@ -2,7 +2,7 @@
 
 The requests are generated from the document alone, valid ones and broken ones. Most ids in them are
 replaced by ones that exist, so that they get past the door. No answer is a 500, and each is one that
-the document describes. `KAGED_FUZZ_EXAMPLES` makes a longer run of other requests.
+the document describes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import schemathesis
 from tests.api.fuzzed_daemon import FuzzedDaemon, fuzzed_daemon
 from tests.api.fuzzed_requests import bounded, fuzzed, sent
 
-pytestmark = pytest.mark.requirement("R2.7.12", "R8.daemon.document")
+pytestmark = pytest.mark.requirement("http.document", "daemon.document")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import schemathesis
 from tests.api.fuzzed_daemon import FuzzedDaemon, fuzzed_daemon
 from tests.api.fuzzed_requests import bounded, fuzzed, sent
 
-pytestmark = pytest.mark.requirement("R2.7.12", "R8.daemon.document")
+pytestmark = pytest.mark.requirement("http.document", "daemon.document")
 
 EVERYBODY_ELSE = itertools.cycle(("nobody", "wrong", "read-only", "agent", "plugin"))
 

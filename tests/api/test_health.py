@@ -10,7 +10,7 @@ import pytest
 
 from app import __version__
 from app.storage.storage import Storage
-from tests.api.daemon import Daemon
+from tests.driver.daemon import Daemon
 
 
 async def test_health_readiness_and_versions_need_no_token(daemon: Daemon) -> None:

@@ -15,13 +15,13 @@ from app.api.application import NOUNS
 from app.api.kaged_route import CLAIMED, KagedRoute
 from app.ids import now_ms
 from app.storage.models import IdempotencyKey
-from tests.api.daemon import Daemon, running_daemon, write_project
+from tests.driver.daemon import Daemon, running_daemon, write_project
 
 KEY = {"idempotency-key": "order-66"}
 REPOSITORY = Path(__file__).parents[2]
 
 
-@pytest.mark.requirement("R2.7.10")
+@pytest.mark.requirement("http.idempotency")
 async def test_the_same_request_again_gives_the_first_answer(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -75,7 +75,7 @@ async def test_a_refused_request_may_be_sent_again(client: httpx2.AsyncClient, t
     assert (refused.status_code, loaded.status_code) == (404, 200)
 
 
-async def test_a_body_with_wrong_fields_is_told_so_again_and_can_be_mended(
+async def test_a_body_with_wrong_fields_gets_the_same_error_again_and_can_be_mended(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
     wrong = {"project_id": project_id, "titel": "A slip"}
@@ -85,7 +85,7 @@ async def test_a_body_with_wrong_fields_is_told_so_again_and_can_be_mended(
     assert mended.status_code == 201
 
 
-@pytest.mark.requirement("R2.7.10")
+@pytest.mark.requirement("http.idempotency")
 async def test_what_has_happened_is_not_done_again_when_its_audit_row_could_not_be_stored(
     daemon: Daemon, client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -148,12 +148,12 @@ async def test_a_tool_call_that_a_crash_cut_off_is_not_done_a_second_time(
     assert not (tmp_path / "shop" / "notes.txt").exists()
 
 
-@pytest.mark.requirement("R16.B24.idempotency")
+@pytest.mark.requirement("operations.idempotency")
 def test_the_documentation_names_the_operations_that_may_answer_outcome_unknown() -> None:
     routes = [route for noun in NOUNS for route in noun.router.routes if isinstance(route, KagedRoute)]
     claimed = {f"`{route.operation_id}`" for route in routes if CLAIMED in route.dependencies}
     text = (REPOSITORY / "docs" / "api.md").read_text()
-    _, _, named = text.partition("told `outcome_unknown` instead of doing it twice: ")
+    _, _, named = text.partition("a repeat answers `outcome_unknown` and does nothing: ")
     assert claimed
     assert set(re.findall("`[a-z_]+`", named.partition("\n\n")[0])) == claimed
 

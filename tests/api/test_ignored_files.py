@@ -8,10 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML
+from tests.driver.daemon import PROJECT_YAML
 
 
-@pytest.mark.requirement("R4.freshness.ignored")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.freshness.ignored")
 async def test_what_is_generated_into_an_ignored_folder_is_known_to_the_next_call(
     client: httpx2.AsyncClient, session_id: str, tmp_path: Path
 ) -> None:

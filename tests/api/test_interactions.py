@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.api.daemon import Daemon, next_frame
+from tests.driver.daemon import Daemon, next_frame
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-pytestmark = pytest.mark.requirement("R3.permit.ask")
+pytestmark = pytest.mark.requirement("authorisation.ask")
 
 
 class Asked:

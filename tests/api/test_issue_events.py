@@ -13,8 +13,8 @@ from app.errors import Conflict, StorageError
 from app.events.union import SessionUpdated
 from app.harness.issues.changes import Changed
 from app.storage.unit_of_work import UnitOfWork
-from tests.api.daemon import next_frame
-from tests.harness.issues.issue_desk import IssueDesk, issue_desk
+from tests.driver.daemon import next_frame
+from tests.driver.issue_desk import IssueDesk, issue_desk
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def about(frame: dict[str, Any]) -> tuple[str, int, str, str]:
     return payload["change"], payload["number"], payload["status"], payload["actor"].split(":")[0]
 
 
-@pytest.mark.requirement("R7.issues.events")
+@pytest.mark.requirement("issues.events")
 async def test_a_bound_session_keeps_every_change_of_its_issue(desk: IssueDesk) -> None:
     await desk.file()
     await desk.file("Another")
@@ -60,7 +60,7 @@ async def test_a_bound_session_keeps_every_change_of_its_issue(desk: IssueDesk) 
     assert again == live
 
 
-@pytest.mark.requirement("R7.issues.events")
+@pytest.mark.requirement("issues.events")
 async def test_who_listens_to_all_sessions_hears_of_every_issue_once(desk: IssueDesk) -> None:
     async with desk.daemon.websocket("/ws") as socket:
         await desk.file()
@@ -76,8 +76,8 @@ async def test_who_listens_to_all_sessions_hears_of_every_issue_once(desk: Issue
         assert about(await next_frame(socket, "issue.changed")) == ("commented", 1, "in_progress", "operator")
 
 
-@pytest.mark.requirement("R7.issues.events")
-async def test_an_archived_session_is_not_told(desk: IssueDesk) -> None:
+@pytest.mark.requirement("issues.events")
+async def test_an_archived_session_gets_no_event(desk: IssueDesk) -> None:
     await desk.file()
     bound = await bound_session(desk, 1)
     assert (await desk.client.post(f"/api/v1/sessions/{bound}/archive")).status_code == 200
@@ -86,8 +86,8 @@ async def test_an_archived_session_is_not_told(desk: IssueDesk) -> None:
     assert [row.type for row in last if row.type == "issue.changed"] == []
 
 
-@pytest.mark.requirement("R7.issues.events")
-async def test_a_change_that_fails_is_not_told_and_holds_nobody_up(desk: IssueDesk) -> None:
+@pytest.mark.requirement("issues.events")
+async def test_a_change_that_fails_is_not_published_and_holds_nobody_up(desk: IssueDesk) -> None:
     await desk.file()
     bound = await bound_session(desk, 1)
     services = desk.daemon.services
@@ -110,7 +110,7 @@ async def test_a_change_that_fails_is_not_told_and_holds_nobody_up(desk: IssueDe
     assert first["seq"] < second["seq"]
 
 
-@pytest.mark.requirement("R7.issues.events")
+@pytest.mark.requirement("issues.events")
 async def test_a_place_whose_storage_is_closed_is_given_up(tmp_path: Path) -> None:
     async with issue_desk(tmp_path, None) as desk:
         await desk.file()
@@ -123,7 +123,7 @@ async def test_a_place_whose_storage_is_closed_is_given_up(tmp_path: Path) -> No
         assert stream.quiet
 
 
-@pytest.mark.requirement("R7.issues.audit")
+@pytest.mark.requirement("issues.audit")
 async def test_the_audit_trail_says_who_did_what(desk: IssueDesk) -> None:
     await desk.ok("create", title="Bearer sk-12345678901234567890", body="")
     await desk.changed("PATCH", "/1", {"body": "More."})

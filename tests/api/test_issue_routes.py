@@ -14,7 +14,7 @@ from app.harness.issues.author import Author
 from app.harness.issues.fields import Visibility
 from app.harness.issues.query import SHOWN_UPDATES
 from app.states import ISSUE_MOVES, IssueState
-from tests.harness.issues.issue_desk import IssueDesk, issue_desk
+from tests.driver.issue_desk import IssueDesk, issue_desk
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ WAYS: dict[IssueState, tuple[IssueState, ...]] = {
 }
 
 
-@pytest.mark.requirement("R7.issues.states")
-async def test_every_move_is_legal_or_is_told_what_is(small_desk: IssueDesk) -> None:
+@pytest.mark.requirement("issues.states")
+async def test_every_move_is_legal_or_its_refusal_names_the_legal_ones(small_desk: IssueDesk) -> None:
     for origin, way in WAYS.items():
         for target in IssueState:
             number = await small_desk.file()
@@ -78,7 +78,7 @@ async def test_every_move_is_legal_or_is_told_what_is(small_desk: IssueDesk) -> 
             assert (await small_desk.shown(number))["status"] == origin.value
 
 
-@pytest.mark.requirement("R7.issues.states")
+@pytest.mark.requirement("issues.states")
 @pytest.mark.parametrize("to", ["resolved", "rejected"])
 @pytest.mark.parametrize("comment", [None, "", " \n"])
 async def test_an_end_needs_a_comment(small_desk: IssueDesk, to: str, comment: str | None) -> None:
@@ -89,7 +89,7 @@ async def test_an_end_needs_a_comment(small_desk: IssueDesk, to: str, comment: s
     assert [one["kind"] for one in (await small_desk.shown(1))["updates"]] == ["status_change"]
 
 
-@pytest.mark.requirement("R7.issues.updates")
+@pytest.mark.requirement("issues.updates")
 async def test_every_change_leaves_an_entry_with_old_and_new(desk: IssueDesk) -> None:
     await desk.file("Old title", "Old body")
     both = {"title": "New title", "body": "New body"}
@@ -116,7 +116,7 @@ async def test_every_change_leaves_an_entry_with_old_and_new(desk: IssueDesk) ->
     assert shown["updated_at"] >= shown["updates"][-1]["created_at"]
 
 
-@pytest.mark.requirement("R7.issues.updates")
+@pytest.mark.requirement("issues.updates")
 async def test_a_long_history_is_shown_from_its_end_and_read_in_pages(desk: IssueDesk) -> None:
     await desk.file()
     issues = desk.daemon.services.management.issues
@@ -136,7 +136,7 @@ async def test_a_long_history_is_shown_from_its_end_and_read_in_pages(desk: Issu
     assert (by_agent["earlier_updates"], len(by_agent["updates"])) == (5, SHOWN_UPDATES)
 
 
-@pytest.mark.requirement("R7.issues.visibility")
+@pytest.mark.requirement("issues.visibility")
 async def test_who_may_only_read_does_not_see_what_is_for_operators(desk: IssueDesk) -> None:
     await desk.file()
     await desk.changed("POST", "/1/comments", {"body": "For all."}, 201)
@@ -153,7 +153,7 @@ async def test_who_may_only_read_does_not_see_what_is_for_operators(desk: IssueD
     assert (await desk.rest("GET", params={"search": "secretive"})).json()["total"] == 1
 
 
-@pytest.mark.requirement("R7.issues.links")
+@pytest.mark.requirement("issues.links")
 async def test_issues_are_linked_and_both_show_it(desk: IssueDesk) -> None:
     for title in ("One", "Two", "Three"):
         await desk.file(title)
@@ -177,7 +177,7 @@ async def test_issues_are_linked_and_both_show_it(desk: IssueDesk) -> None:
     assert [one["kind"] for one in (await desk.shown(1))["links"]] == ["relates"]
 
 
-@pytest.mark.requirement("R7.issues.attachments")
+@pytest.mark.requirement("issues.attachments")
 async def test_files_are_attached_read_again_and_taken_away(desk: IssueDesk) -> None:
     first, second = await upload(desk, "a.txt", b"one"), await upload(desk, "a.txt", b"two")
     filed = await desk.rest("POST", "", {"title": "With a file", "attachments": [first]})
@@ -200,7 +200,7 @@ async def test_files_are_attached_read_again_and_taken_away(desk: IssueDesk) -> 
     assert (await desk.rest("POST", "", {"title": "Next"})).json()["number"] == 3
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 async def test_pages_go_on_where_they_ended_though_issues_are_filed(desk: IssueDesk) -> None:
     for number in range(5):
         await desk.file(f"Issue {number + 1}")
@@ -219,7 +219,7 @@ async def test_pages_go_on_where_they_ended_though_issues_are_filed(desk: IssueD
     assert [one["number"] for one in mine["items"]] == [1]
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 async def test_an_issue_is_filed_once_for_one_key(small_desk: IssueDesk) -> None:
     body, headers = {"title": "Once"}, {"idempotency-key": "k1"}
     first = await small_desk.rest("POST", "", body, headers=headers)
@@ -230,7 +230,7 @@ async def test_an_issue_is_filed_once_for_one_key(small_desk: IssueDesk) -> None
     assert await small_desk.file() == 2
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 @pytest.mark.parametrize(
     ("method", "path", "body", "field", "told"),
     [
@@ -268,7 +268,7 @@ async def test_a_wrong_field_is_named_with_what_is_possible(
     assert len((await small_desk.shown(1))["updates"]) == 0
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 @pytest.mark.parametrize("body", [b'{"title": "a\\u0000b"}', b'{"title": "\\ud800"}', b"{", b"[]", b"7"])
 async def test_a_body_that_is_no_such_object_is_refused(small_desk: IssueDesk, body: bytes) -> None:
     answer = await small_desk.client.post(
@@ -279,7 +279,7 @@ async def test_a_body_that_is_no_such_object_is_refused(small_desk: IssueDesk, b
     assert answer.status_code == 400, answer.text
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 @pytest.mark.parametrize(
     "search", ['"', "*", "a*b", "OR", "-x", "", "NEAR(", "a AND (b", "title:x*y", "x" * 501]
 )
@@ -290,7 +290,7 @@ async def test_a_malformed_search_is_no_error_of_the_daemon(small_desk: IssueDes
         assert error_of(answer, 400)["details"]["fields"]["search"]
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -314,7 +314,7 @@ async def test_there_is_no_such_issue(small_desk: IssueDesk, method: str, path: 
     assert error_of(await small_desk.rest(method, f"/one{path}", body), 400)["code"] == "validation_failed"
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 async def test_there_is_no_such_project(small_desk: IssueDesk) -> None:
     base = "/api/v1/projects/prj_absent/issues"
     assert (await small_desk.client.get(base)).status_code == 404

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def issues(client: httpx2.AsyncClient, project_id: str) -> Issues:
     return Issues(client, project_id)
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 async def test_numbers_go_on_when_the_project_is_loaded_again(issues: Issues, project_id: str) -> None:
     first = await issues.file()
     root = (await issues.client.get(f"/api/v1/projects/{project_id}")).json()["root"]
@@ -61,7 +61,7 @@ async def test_numbers_go_on_when_the_project_is_loaded_again(issues: Issues, pr
     assert (await issues.file())["number"] == first["number"] + 1
 
 
-@pytest.mark.requirement("R7.issues.rest")
+@pytest.mark.requirement("issues.rest")
 async def test_an_issue_is_filed_and_shown(issues: Issues) -> None:
     filed = await issues.file()
     assert (filed["number"], filed["status"], filed["assignment"]) == (1, "open", None)
@@ -73,7 +73,7 @@ async def test_an_issue_is_filed_and_shown(issues: Issues) -> None:
     assert shown["legal_transitions"] == ["triaged", "assigned", "in_progress", "rejected"]
 
 
-@pytest.mark.requirement("R7.issues.writers")
+@pytest.mark.requirement("issues.writers")
 async def test_fifty_writers_at_once_leave_no_hole(issues: Issues) -> None:
     filed = await asyncio.gather(*(issues.file(f"Issue of writer {n}") for n in range(50)))
     assert sorted(issue["number"] for issue in filed) == list(range(1, 51))

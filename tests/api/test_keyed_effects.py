@@ -11,11 +11,11 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from tests.api.daemon import Daemon, next_frame, write_project
+from tests.driver.daemon import Daemon, next_frame, write_project
 from tests.fakes.provider_script import Document, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-pytestmark = pytest.mark.requirement("R16.B24.idempotency")
+pytestmark = pytest.mark.requirement("operations.idempotency")
 
 KEY = {"idempotency-key": "order-66"}
 WORKFLOW = """\

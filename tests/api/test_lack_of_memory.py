@@ -5,10 +5,10 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon
+from tests.driver.daemon import Daemon
 
 
-@pytest.mark.requirement("R16.A22")
+@pytest.mark.requirement("security.memory_error")
 async def test_a_lack_of_memory_is_503_with_a_reason(
     daemon: Daemon, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.api.daemon import PROJECT_YAML
+from tests.driver.daemon import PROJECT_YAML
 
 HOSTILE = Path(__file__).parents[1] / "fakes" / "hostile_language_server.py"
 
@@ -57,7 +57,8 @@ async def rows(client: httpx2.AsyncClient, event: str, count: int) -> list[dict[
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.requirement("R4.audit.events")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.audit.events")
 async def test_the_life_of_a_language_server_is_in_the_audit_trail(
     client: httpx2.AsyncClient, session: tuple[str, str]
 ) -> None:

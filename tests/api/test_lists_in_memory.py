@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import write_project
+from tests.driver.daemon import write_project
 
-pytestmark = pytest.mark.requirement("R16.B24.lists")
+pytestmark = pytest.mark.requirement("operations.lists")
 
 
 WORKFLOW = """\

@@ -8,12 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML, Daemon, next_frame, write_project
+from tests.driver.daemon import PROJECT_YAML, Daemon, next_frame, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 
-@pytest.mark.requirement("R2.5.6", "R2.7.6")
+@pytest.mark.requirement("loop.messages", "http.resources")
 async def test_a_result_too_large_for_a_frame_is_whole_at_the_address_that_the_frame_names(
     daemon: Daemon, client: httpx2.AsyncClient, model: FakeProvider, tmp_path: Path
 ) -> None:
@@ -58,7 +58,7 @@ async def test_a_message_is_found_only_in_its_own_session(
         assert missing.json()["error"]["code"] == "not_found"
 
 
-@pytest.mark.requirement("R2.5.2", "R2.7.1")
+@pytest.mark.requirement("loop.stops", "http.sessions")
 async def test_the_overrides_of_a_session_take_effect(
     daemon: Daemon, client: httpx2.AsyncClient, project_id: str, model: FakeProvider
 ) -> None:

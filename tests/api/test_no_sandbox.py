@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 
 
-@pytest.mark.requirement("R8.kernel.off")
+@pytest.mark.requirement("cages.kernel.off")
 @pytest.mark.parametrize(
     ("overrides", "warning"),
     [

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from app.cli.openapi import events_document, openapi_document
-from tests.api.daemon import Daemon
+from tests.driver.daemon import Daemon
 
 FOLDER = Path(__file__).parents[2] / "openapi"
 FILES = {"openapi.json": openapi_document(), "events.schema.json": events_document()}
@@ -29,7 +29,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-@pytest.mark.requirement("R2.7.12")
+@pytest.mark.requirement("http.document")
 def test_the_committed_files_are_current(name: str) -> None:
     assert (FOLDER / name).read_bytes() == FILES[name], f"openapi/{name} is stale: run `make openapi`"
 
@@ -48,7 +48,7 @@ def test_every_operation_has_a_tag_a_summary_and_a_security_rule() -> None:
         assert "security" in operation, (method, path)
 
 
-@pytest.mark.requirement("R2.7.12")
+@pytest.mark.requirement("http.document")
 def test_every_operation_says_how_it_fails() -> None:
     for method, path, operation in operations():
         answers = set(operation["responses"])

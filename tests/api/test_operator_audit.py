@@ -6,7 +6,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.api.daemon import Daemon, next_frame
+from tests.driver.daemon import Daemon, next_frame
 from tests.fakes.provider_script import Reply, Stall, Text
 from tests.fakes.provider_server import FakeProvider
 
@@ -17,7 +17,7 @@ async def _operations(client: httpx2.AsyncClient) -> list[dict[str, object]]:
     return list(reversed(answer.json()["items"]))
 
 
-@pytest.mark.requirement("R2.7.6", "R16.B12")
+@pytest.mark.requirement("http.resources", "durability.audited_project")
 async def test_every_change_by_an_operator_is_noted_with_the_one_who_made_it(
     client: httpx2.AsyncClient, session_id: str, project_id: str
 ) -> None:
@@ -44,7 +44,7 @@ async def test_every_change_by_an_operator_is_noted_with_the_one_who_made_it(
     assert made.json()["token"] not in orjson.dumps(rows).decode()
 
 
-@pytest.mark.requirement("R2.7.4")
+@pytest.mark.requirement("http.runs")
 async def test_a_cancel_over_rest_and_over_the_socket_is_noted(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:

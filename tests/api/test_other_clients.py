@@ -7,10 +7,10 @@ import orjson
 import pytest
 from httpx_ws import aconnect_ws
 
-from tests.api.daemon import Daemon
+from tests.driver.daemon import Daemon
 
 
-@pytest.mark.requirement("R2.8.1")
+@pytest.mark.requirement("websocket.order")
 async def test_another_websocket_library_gets_the_same_frames(daemon: Daemon, session_id: str) -> None:
     headers = {"authorization": f"Bearer {daemon.token}"}
     address = f"{daemon.url}/api/v1/sessions/{session_id}/ws"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.daemon import cage_setup
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 
 
-@pytest.mark.requirement("R8.kernel.off")
+@pytest.mark.requirement("cages.kernel.off")
 @pytest.mark.parametrize(
     ("overrides", "found", "told"),
     [

@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML, Daemon
+from tests.driver.daemon import PROJECT_YAML, Daemon
 
-pytestmark = pytest.mark.requirement("R3.permit.routes")
+pytestmark = pytest.mark.requirement("authorisation.routes")
 
 RULE = {"permission": "shell.bash", "pattern": "git status *", "action": "allow"}
 

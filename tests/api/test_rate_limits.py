@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from app.api.rate_limits import MAX_KEYS, Allowance, address_of
-from tests.api.daemon import Daemon, close_code, next_frame, running_daemon
+from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon
 
-pytestmark = pytest.mark.requirement("R8.daemon.rates")
+pytestmark = pytest.mark.requirement("daemon.rates")
 
 HOUR = 3_600.0
 

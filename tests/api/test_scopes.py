@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 import httpx2
 import orjson
 import pytest
+from fastapi.routing import APIRoute
 
-from tests.api.daemon import Daemon, close_code, next_frame, write_project
+from app.api.application import NOUNS
+from app.api.scope_rules import FOR_AGENTS, FOR_PLUGINS
+from tests.driver.daemon import Daemon, close_code, next_frame, write_project
 
 OPENAPI = Path(__file__).parents[2] / "openapi" / "openapi.json"
 ELSEWHERE = {
@@ -19,23 +23,15 @@ ELSEWHERE = {
     "session_id": "ses_01JZ0000000000000000000000",
     "run_id": "run_01JZ0000000000000000000000",
 }
-SESSION_READS = {
-    "get_session",
-    "list_messages",
-    "get_message",
-    "list_runs",
-    "get_run",
-    "list_checkpoints",
-    "list_compactions",
-    "get_compaction",
-    "list_commands",
-    "get_command",
-    "list_interactions",
-    "get_interaction",
-    "list_todo_proposals",
-    "list_rollbacks",
+KEPT_FROM_BOUND_TOKENS = {
+    "export_session",
+    "get_checkpoint",
+    "get_checkpoint_prompt",
+    "get_sent_request",
+    "list_prompts",
+    "list_session_permissions",
 }
-AGENT_OPERATIONS = SESSION_READS | {"call_tool", "list_tools", "list_agent_tools"}
+"""They read a session, but also prompts, rules or all of it at once."""
 OPEN_OPERATIONS = {"get_health", "get_readiness", "get_versions", "get_dsl_schema", "launch"}
 
 
@@ -76,6 +72,12 @@ async def bound(
     yield Bound(daemon, project_id, session_id, other, elsewhere, agent["token"], plugin["token"])
 
 
+def marked(mark: Any) -> set[str]:
+    """Return the operations whose routes say that tokens of a scope may ask for them."""
+    routes = [route for noun in NOUNS for route in noun.router.routes if isinstance(route, APIRoute)]
+    return {str(route.operation_id) for route in routes if mark in route.dependencies}
+
+
 def operations() -> list[tuple[str, str, str]]:
     document = orjson.loads(OPENAPI.read_bytes())
     return [
@@ -98,8 +100,20 @@ async def _status_of(
     return answer.status_code, answer.json()["error"].get("details", {}).get("reason")
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
-async def test_an_agents_token_reaches_the_operations_on_the_list_and_no_other(bound: Bound) -> None:
+@pytest.mark.requirement("daemon.scopes")
+def test_a_mark_stands_on_reads_of_a_session_and_on_the_call_of_a_tool_alone() -> None:
+    for mark in (FOR_AGENTS, FOR_PLUGINS):
+        methods = {operation: method for operation, method, _ in operations() if operation in marked(mark)}
+        assert {operation for operation, method in methods.items() if method != "GET"} <= {"call_tool"}
+        assert not marked(mark) & KEPT_FROM_BOUND_TOKENS
+    assert "call_tool" not in marked(FOR_PLUGINS)
+    paths = {operation: path for operation, _, path in operations()}
+    of_no_session = {one for one in marked(FOR_PLUGINS) if not re.search(r"\{(session|run)_id\}", paths[one])}
+    assert of_no_session == {"list_sessions"}
+
+
+@pytest.mark.requirement("daemon.scopes")
+async def test_an_agents_token_reaches_the_operations_with_its_mark_and_no_other(bound: Bound) -> None:
     own = {"project_id": bound.project_id, "session_id": bound.session_id}
     async with bound.daemon.client(token=bound.agent) as agent:
         reached = {
@@ -108,11 +122,11 @@ async def test_an_agents_token_reaches_the_operations_on_the_list_and_no_other(b
             if (await _status_of(agent, method, path, own))[1] != "out_of_scope"
         }
     # A run is looked up, and the one that was asked for does not exist.
-    assert reached == (AGENT_OPERATIONS | OPEN_OPERATIONS) - {"get_run"}
+    assert reached == (marked(FOR_AGENTS) | OPEN_OPERATIONS) - {"get_run"}
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
-async def test_a_plugins_token_reaches_the_operations_on_the_list_and_no_other(bound: Bound) -> None:
+@pytest.mark.requirement("daemon.scopes")
+async def test_a_plugins_token_reaches_the_operations_with_its_mark_and_no_other(bound: Bound) -> None:
     own = {"project_id": bound.project_id, "session_id": bound.session_id}
     async with bound.daemon.client(token=bound.plugin) as plugin:
         reached = {
@@ -125,13 +139,13 @@ async def test_a_plugins_token_reaches_the_operations_on_the_list_and_no_other(b
         both = await plugin.get(
             f"/api/v1/sessions?project_id={bound.other_project_id}&project_id={bound.project_id}"
         )
-    assert reached == (SESSION_READS | OPEN_OPERATIONS) - {"get_run"}
+    assert reached == (marked(FOR_PLUGINS) | OPEN_OPERATIONS) - {"get_run", "list_sessions"}
     assert [item["id"] for item in listed.json()["items"]] == [bound.session_id]
     assert (others.status_code, both.status_code) == (403, 403)
 
 
 @pytest.mark.parametrize("whose", ["other", "nobody"])
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 async def test_what_belongs_to_others_and_what_is_not_there_look_the_same(bound: Bound, whose: str) -> None:
     ids = ELSEWHERE
     if whose == "other":
@@ -143,11 +157,11 @@ async def test_what_belongs_to_others_and_what_is_not_there_look_the_same(bound:
     for token in (bound.agent, bound.plugin):
         async with bound.daemon.client(token=token) as client:
             for operation, method, path in operations():
-                if operation in AGENT_OPERATIONS and "_id}" in path:
+                if operation in marked(FOR_AGENTS) and "_id}" in path:
                     assert await _status_of(client, method, path, ids) == (403, "out_of_scope"), operation
 
 
-@pytest.mark.requirement("R8.daemon.scopes", "R8.daemon.identity")
+@pytest.mark.requirement("daemon.scopes", "daemon.identity")
 async def test_an_agents_token_calls_tools_as_its_agent_whatever_the_body_says(bound: Bound) -> None:
     address = f"/api/v1/sessions/{bound.session_id}/tools/file.read"
     async with bound.daemon.client(token=bound.agent) as agent, bound.daemon.client() as operator:
@@ -163,7 +177,7 @@ async def test_an_agents_token_calls_tools_as_its_agent_whatever_the_body_says(b
     assert {row["actor"] for row in audit.json()["items"]} == {"agent-token:a"}
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 async def test_what_would_be_asked_of_people_is_denied_to_an_agents_token(bound: Bound) -> None:
     address = f"/api/v1/sessions/{bound.session_id}/tools/file.write"
     params = {"path": ".kaged/project.yaml", "content": "version: 1\n"}
@@ -180,7 +194,7 @@ async def test_what_would_be_asked_of_people_is_denied_to_an_agents_token(bound:
     assert consented.json()["type"] == "output"
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 async def test_what_is_denied_above_is_denied_to_the_token_of_an_agent_below(
     daemon: Daemon, client: httpx2.AsyncClient, tmp_path: Path
 ) -> None:
@@ -212,7 +226,7 @@ async def test_what_is_denied_above_is_denied_to_the_token_of_an_agent_below(
     assert (denied.json()["code"], allowed.json()["type"]) == ("permission_denied", "output"), denied.text
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 async def test_bound_tokens_follow_their_own_sessions_and_steer_none(bound: Bound) -> None:
     for token in (bound.agent, bound.plugin):
         async with bound.daemon.websocket(f"/sessions/{bound.session_id}/ws", token=token) as socket:
@@ -226,7 +240,7 @@ async def test_bound_tokens_follow_their_own_sessions_and_steer_none(bound: Boun
                 assert await close_code(socket) == 4403
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -249,7 +263,7 @@ async def test_a_token_is_bound_to_what_its_scope_needs(
     assert field in answer.json()["error"]["details"]["fields"]
 
 
-@pytest.mark.requirement("R8.daemon.identity")
+@pytest.mark.requirement("daemon.identity")
 async def test_headers_of_a_proxy_and_repeated_keys_do_not_change_who_asks(bound: Bound) -> None:
     """Two tokens of one name share nothing, least of all the answers kept for idempotency keys."""
     claimed = {"x-kaged-user-id": "operator", "x-kaged-auth-nonce": "guess", "idempotency-key": "k"}

@@ -15,11 +15,11 @@ import pytest
 
 from app.storage.models import AuditEvent
 from app.storage.unit_of_work import UnitOfWork
-from tests.api.daemon import PROJECT_YAML, Daemon, next_frame, running_daemon, write_project
+from tests.driver.daemon import PROJECT_YAML, Daemon, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-pytestmark = pytest.mark.requirement("R8.daemon.redaction")
+pytestmark = pytest.mark.requirement("daemon.redaction")
 
 KEY = "the-providers-key-of-many-letters"
 SHAPED = "ghp_" + "abcdEFGH0123" * 3
@@ -149,7 +149,7 @@ async def test_errors_and_rows_of_operations_hold_no_secrets(
     clean(await texts(client, "/audit?limit=100"), KEY)
 
 
-async def test_a_made_token_is_told_once_and_kept_nowhere(client: httpx2.AsyncClient) -> None:
+async def test_a_made_token_is_shown_once_and_kept_nowhere(client: httpx2.AsyncClient) -> None:
     made = await client.post("/api/v1/tokens", json={"name": "t"}, headers={"idempotency-key": "the same"})
     again = await client.post("/api/v1/tokens", json={"name": "t"}, headers={"idempotency-key": "the same"})
     assert made.json()["token"] != again.json()["token"]

@@ -12,7 +12,7 @@ import pytest
 from app.ids import is_id
 from app.storage.models import Step
 from app.storage.repositories.runs import RunRepository
-from tests.api.daemon import Daemon, next_frame, running_daemon, write_project
+from tests.driver.daemon import Daemon, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -39,7 +39,7 @@ async def run_of(daemon: Daemon, session_id: str, content: str) -> dict[str, Any
         return run
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("http.resources")
 async def test_loading_a_project_twice_gives_the_same_project(
     client: httpx2.AsyncClient, project_id: str, tmp_path: Path
 ) -> None:
@@ -76,7 +76,7 @@ async def test_a_folder_without_a_project_is_not_found(client: httpx2.AsyncClien
         assert answer.status_code == 404, answer.text
 
 
-@pytest.mark.requirement("R2.7.6", "R2.2.7")
+@pytest.mark.requirement("http.resources", "project_file.synthesized")
 async def test_the_project_file_is_shown_as_written_and_as_it_amounts_to(
     client: httpx2.AsyncClient, project_id: str, tmp_path: Path
 ) -> None:
@@ -110,7 +110,7 @@ async def test_capabilities_say_what_is_here_and_why_something_is_not(
     assert any(entry["name"] == "git" for entry in answer["capabilities"])
 
 
-@pytest.mark.requirement("R4.servers.listed")
+@pytest.mark.requirement("language_servers.servers.listed")
 async def test_capabilities_list_every_language_with_its_server_or_how_to_get_one(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -122,7 +122,7 @@ async def test_capabilities_list_every_language_with_its_server_or_how_to_get_on
         assert entry["available"] or (f"for {name}" in entry["reason"] and "Install it: " in entry["reason"])
 
 
-@pytest.mark.requirement("R5.adapters.listed")
+@pytest.mark.requirement("debugger.adapters.listed")
 async def test_capabilities_list_every_runtime_with_its_debug_adapter_or_how_to_get_one(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -147,7 +147,7 @@ async def test_a_project_file_can_be_checked_without_a_project(client: httpx2.As
     assert not_text.json()["valid"] is False
 
 
-@pytest.mark.requirement("R2.7.1")
+@pytest.mark.requirement("http.sessions")
 async def test_a_session_is_created_found_renamed_archived_and_deleted(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -173,7 +173,7 @@ async def test_a_session_is_created_found_renamed_archived_and_deleted(
     assert (await client.get(path)).status_code == 404
 
 
-@pytest.mark.requirement("R2.7.1", "R2.7.11")
+@pytest.mark.requirement("http.sessions", "http.pages")
 async def test_sessions_are_listed_newest_first_by_filters_and_pages(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -206,7 +206,7 @@ async def test_sessions_are_listed_newest_first_by_filters_and_pages(
         assert page["total"] == count, params
 
 
-@pytest.mark.requirement("R2.7.2", "R2.7.4")
+@pytest.mark.requirement("http.post", "http.runs")
 async def test_a_message_is_answered_once_it_and_its_run_are_stored(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -232,7 +232,7 @@ async def test_a_message_is_answered_once_it_and_its_run_are_stored(
     assert [item["id"] for item in runs["items"]] == [run["id"]]
 
 
-@pytest.mark.requirement("R2.7.3")
+@pytest.mark.requirement("http.queue")
 async def test_a_message_during_a_run_is_queued_or_refused(
     client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -259,7 +259,7 @@ async def test_a_mode_given_twice_must_agree(client: httpx2.AsyncClient, session
     assert answer.json()["error"]["details"]["fields"]["mode"]
 
 
-@pytest.mark.requirement("R2.7.4")
+@pytest.mark.requirement("http.runs")
 async def test_cancel_and_pause_stop_a_stalled_run_and_resume_goes_on(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -314,14 +314,14 @@ async def test_an_import_that_is_no_export_is_refused(client: httpx2.AsyncClient
     assert answer.status_code == 400, answer.text
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("http.resources")
 async def test_the_prompts_of_a_session_are_shown(client: httpx2.AsyncClient, session_id: str) -> None:
     answer = (await client.get(f"/api/v1/sessions/{session_id}/prompts")).json()
     assert answer["prompts"][0]["agent_path"] == "primary"
     assert answer["prompts"][0]["file"] == "prompts/primary.md"
 
 
-@pytest.mark.requirement("R2.7.5")
+@pytest.mark.requirement("http.tools")
 async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncClient, project_id: str) -> None:
     tools = {tool["name"]: tool for tool in (await client.get("/api/v1/tools?limit=100")).json()["items"]}
     assert tools["file.read"]["wire_name"] == "file_read"
@@ -338,7 +338,7 @@ async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncCli
     assert unknown.json()["error"]["details"]["agents"] == ["primary"]
 
 
-@pytest.mark.requirement("R16.B24.tools")
+@pytest.mark.requirement("operations.tools")
 async def test_the_list_of_tools_says_what_each_requires_and_where_it_comes_from(
     client: httpx2.AsyncClient,
 ) -> None:
@@ -355,7 +355,7 @@ async def test_the_list_of_tools_says_what_each_requires_and_where_it_comes_from
     }
 
 
-@pytest.mark.requirement("R2.7.5")
+@pytest.mark.requirement("http.tools")
 async def test_a_tool_is_called_as_an_agent_with_its_permissions(
     client: httpx2.AsyncClient, session_id: str
 ) -> None:
@@ -370,7 +370,7 @@ async def test_a_tool_is_called_as_an_agent_with_its_permissions(
     assert refused.json()["type"] == "error"
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("http.resources")
 async def test_providers_and_models_are_listed_and_tested(
     client: httpx2.AsyncClient, model: FakeProvider
 ) -> None:
@@ -387,7 +387,7 @@ async def test_providers_and_models_are_listed_and_tested(
     assert failed["error"]
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("http.resources")
 async def test_the_audit_trail_is_filtered_and_paged(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -437,7 +437,7 @@ async def test_sessions_are_there_after_a_restart(tmp_path: Path, model_settings
         assert (await client.get(f"/api/v1/projects/{project}")).json()["slug"] == "shop"
 
 
-@pytest.mark.requirement("R16.D3")
+@pytest.mark.requirement("speed.session_read")
 async def test_a_session_is_read_without_the_steps_of_its_runs(
     daemon: Daemon,
     client: httpx2.AsyncClient,

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from app.states import ToolCallState
-from tests.api.daemon import Daemon
+from tests.driver.daemon import Daemon
 
-pytestmark = pytest.mark.requirement("R16.A7")
+pytestmark = pytest.mark.requirement("security.large_files")
 WITHIN = 60
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 
-pytestmark = pytest.mark.requirement("R16.C1")
+pytestmark = pytest.mark.requirement("usability.page")
 
 
 async def test_a_file_of_the_page_is_compressed_and_sent_once(tmp_path: Path) -> None:

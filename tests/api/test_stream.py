@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.typing import Subprotocol
 
 from app.events.union import SessionUpdated
-from tests.api.daemon import Daemon, close_code, next_frame, running_daemon, write_project
+from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -43,7 +43,7 @@ async def session_in(daemon: Daemon, root: Path) -> str:
 
 
 @pytest.mark.parametrize("token", ["", "kgd_wrong"])
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_without_a_valid_token_the_socket_closes_with_4401(
     daemon: Daemon, session_id: str, token: str
 ) -> None:
@@ -53,7 +53,7 @@ async def test_without_a_valid_token_the_socket_closes_with_4401(
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])
-@pytest.mark.requirement("R2.8.5", "R2.13.7")
+@pytest.mark.requirement("websocket.closes", "bad_input.origin")
 async def test_a_foreign_origin_closes_with_4403_even_with_a_token(
     daemon: Daemon, session_id: str, origin: str
 ) -> None:
@@ -66,7 +66,7 @@ async def test_a_wrong_host_closes_with_4403(daemon: Daemon, session_id: str) ->
         assert await close_code(socket) == 4403
 
 
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_an_unknown_session_closes_with_4404(daemon: Daemon) -> None:
     async with daemon.websocket(f"/sessions/{UNKNOWN}/ws") as socket:
         assert await close_code(socket) == 4404
@@ -98,7 +98,7 @@ async def test_a_browser_that_launched_connects_with_its_cookie(daemon: Daemon, 
         assert (await next_frame(socket))["type"] == "sync"
 
 
-@pytest.mark.requirement("R2.8.1")
+@pytest.mark.requirement("websocket.order")
 async def test_a_run_is_streamed_from_start_to_end(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -118,7 +118,7 @@ async def test_a_run_is_streamed_from_start_to_end(
     assert kinds.count("message.start") == kinds.count("message.end") == 1
 
 
-@pytest.mark.requirement("R2.8.1", "R2.8.3")
+@pytest.mark.requirement("websocket.order", "websocket.resume")
 async def test_coming_back_with_after_seq_gives_the_rest_and_nothing_twice(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -137,7 +137,7 @@ async def test_coming_back_with_after_seq_gives_the_rest_and_nothing_twice(
     assert rest == [frame for frame in durable if frame["seq"] > middle]
 
 
-@pytest.mark.requirement("R2.8.6")
+@pytest.mark.requirement("websocket.frames")
 async def test_a_ping_is_answered_with_its_id(daemon: Daemon, session_id: str) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws") as socket:
         await send(socket, {"type": "ping", "id": "a1"})
@@ -157,7 +157,7 @@ async def test_a_ping_is_answered_with_its_id(daemon: Daemon, session_id: str) -
         schema.validate(frame)
 
 
-@pytest.mark.requirement("R2.8.6")
+@pytest.mark.requirement("websocket.frames")
 async def test_a_client_gets_only_the_channels_that_it_asked_for(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -173,7 +173,7 @@ async def test_a_client_gets_only_the_channels_that_it_asked_for(
     assert {frame["channel"] for frame in frames} == {"output"}
 
 
-@pytest.mark.requirement("R2.8.6")
+@pytest.mark.requirement("websocket.frames")
 async def test_cancel_over_the_socket_stops_the_run(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -190,7 +190,7 @@ async def test_cancel_over_the_socket_stops_the_run(
     assert refused["payload"]["details"]["state"] == "idle"
 
 
-async def test_an_answer_that_is_malformed_is_told_by_the_names_of_its_fields(
+async def test_an_answer_that_is_malformed_is_reported_by_the_names_of_its_fields(
     daemon: Daemon, session_id: str
 ) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws") as socket:
@@ -253,7 +253,7 @@ async def test_a_frame_that_is_far_too_large_closes_with_1009(daemon: Daemon, se
         assert await close_code(socket) == 1009
 
 
-async def test_the_socket_for_all_sessions_tells_states(
+async def test_the_socket_for_all_sessions_shows_states(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
     model.script(text_reply("A shop."))
@@ -269,7 +269,7 @@ async def test_the_socket_for_all_sessions_tells_states(
     assert states == ["running", "idle"]
 
 
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_a_silent_client_of_a_silent_session_is_closed_with_4408(
     quick_daemon: Daemon, tmp_path: Path
 ) -> None:
@@ -278,7 +278,7 @@ async def test_a_silent_client_of_a_silent_session_is_closed_with_4408(
         assert await close_code(socket) == 4408
 
 
-@pytest.mark.requirement("R2.8.6")
+@pytest.mark.requirement("websocket.frames")
 async def test_a_client_that_pings_stays(quick_daemon: Daemon, tmp_path: Path) -> None:
     session = await session_in(quick_daemon, tmp_path / "shop")
     async with quick_daemon.websocket(f"/sessions/{session}/ws") as socket:
@@ -290,7 +290,7 @@ async def test_a_client_that_pings_stays(quick_daemon: Daemon, tmp_path: Path) -
         assert socket.close_code is None
 
 
-@pytest.mark.requirement("R8.daemon.revoked")
+@pytest.mark.requirement("daemon.revoked")
 async def test_a_revoked_token_loses_its_sockets_at_once(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str
 ) -> None:
@@ -312,7 +312,7 @@ async def test_a_revoked_token_loses_its_sockets_at_once(
         await next_frame(others, "pong")
 
 
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_a_restarting_daemon_closes_with_1012(daemon: Daemon, session_id: str) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws") as one, daemon.websocket("/ws") as all_sessions:
         await next_frame(one, "sync")
@@ -323,7 +323,7 @@ async def test_a_restarting_daemon_closes_with_1012(daemon: Daemon, session_id: 
         assert await close_code(late) == 1012
 
 
-@pytest.mark.requirement("R2.8.4")
+@pytest.mark.requirement("websocket.bounds")
 async def test_a_client_that_does_not_read_is_closed_with_4008_and_delays_nobody(
     daemon: Daemon, session_id: str
 ) -> None:
@@ -354,7 +354,7 @@ async def test_a_hundred_sockets_come_and_go_without_a_trace(daemon: Daemon, ses
     pytest.fail(f"{len(stream.subscribers)} subscribers are left")
 
 
-@pytest.mark.requirement("R2.8.3")
+@pytest.mark.requirement("websocket.resume")
 async def test_a_client_comes_back_after_a_restart_and_misses_nothing(
     tmp_path: Path, model: FakeProvider, model_settings: dict[str, Any]
 ) -> None:

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from app.events.union import MessageDelta, SessionUpdated
-from tests.api.daemon import Daemon, next_frame
+from tests.driver.daemon import Daemon, next_frame
 
 STEADY, STALLED, RESTLESS = 87, 10, 3
 EVENTS = 200
@@ -72,7 +72,7 @@ def _is_last(frame: dict[str, Any]) -> bool:
     return bool(frame["payload"]["title"].startswith(LAST))
 
 
-@pytest.mark.requirement("R2.8.7")
+@pytest.mark.requirement("websocket.fanout")
 async def test_of_a_hundred_clients_the_steady_ones_see_every_event_once_and_in_order(
     daemon: Daemon, session_id: str
 ) -> None:

@@ -8,7 +8,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.api.daemon import Daemon, next_frame
+from tests.driver.daemon import Daemon, next_frame
 
 
 class Checklist:
@@ -45,7 +45,7 @@ async def checklist(client: httpx2.AsyncClient, project_id: str) -> Checklist:
     return Checklist(client, project_id)
 
 
-@pytest.mark.requirement("R7.todos.rest")
+@pytest.mark.requirement("todos.rest")
 async def test_entries_are_added_placed_changed_and_dropped(checklist: Checklist) -> None:
     first = await checklist.add("  Read   the code ", phase="discovery")
     assert (first["content"], first["phase"], first["position"]) == ("Read the code", "discovery", 0)
@@ -72,7 +72,7 @@ async def test_entries_are_added_placed_changed_and_dropped(checklist: Checklist
     assert [one["content"] for one in rest["items"]] == ["Write more tests", "Plan"]
 
 
-@pytest.mark.requirement("R7.todos.rest")
+@pytest.mark.requirement("todos.rest")
 async def test_only_one_entry_is_in_progress(checklist: Checklist) -> None:
     one, two = await checklist.add("One"), await checklist.add("Two")
     await checklist.edit(one, status="in_progress")
@@ -83,7 +83,7 @@ async def test_only_one_entry_is_in_progress(checklist: Checklist) -> None:
     assert (await checklist.edit(two, status="pending"))["completed_at"] is None
 
 
-@pytest.mark.requirement("R7.todos.criteria")
+@pytest.mark.requirement("todos.criteria")
 async def test_a_claim_is_accepted_or_rejected_and_the_last_one_resolves_the_issue(
     checklist: Checklist,
 ) -> None:
@@ -117,7 +117,7 @@ async def test_a_claim_is_accepted_or_rejected_and_the_last_one_resolves_the_iss
     ]
 
 
-@pytest.mark.requirement("R7.todos.criteria")
+@pytest.mark.requirement("todos.criteria")
 async def test_a_resolution_that_is_not_legal_leaves_the_criterion_unaccepted(checklist: Checklist) -> None:
     one = await checklist.add("It works", kind="criterion")
     refused = await checklist.edit(one, 409, accept=True, resolve={"comment": "Done"})  # the issue is open
@@ -125,7 +125,7 @@ async def test_a_resolution_that_is_not_legal_leaves_the_criterion_unaccepted(ch
     assert (await checklist.shown())["items"][0]["accepted_at"] is None
 
 
-@pytest.mark.requirement("R7.todos.criteria")
+@pytest.mark.requirement("todos.criteria")
 async def test_an_operator_drops_criteria_and_opens_accepted_ones_again(checklist: Checklist) -> None:
     one = await checklist.add("It works", kind="criterion")
     assert (await checklist.edit(one, accept=True))["completed_by"] == "operator:operator"
@@ -134,7 +134,7 @@ async def test_an_operator_drops_criteria_and_opens_accepted_ones_again(checklis
     assert (await checklist.edit(one, status="abandoned"))["status"] == "abandoned"
 
 
-@pytest.mark.requirement("R7.todos.rest")
+@pytest.mark.requirement("todos.rest")
 async def test_every_error_says_what_is_wrong(checklist: Checklist) -> None:
     step = await checklist.add("One")
     assert reason(await checklist.add("one", 409)) == ("conflict", "todo_exists")
@@ -177,7 +177,7 @@ async def test_every_error_says_what_is_wrong(checklist: Checklist) -> None:
     )
 
 
-@pytest.mark.requirement("R7.todos.rest")
+@pytest.mark.requirement("todos.rest")
 async def test_texts_that_no_database_takes_are_made_storable(checklist: Checklist) -> None:
     raw = b'{"content": "a\\u0000b \\ud800c", "phase": "p\\u0000"}'
     headers = {"content-type": "application/json"}
@@ -189,7 +189,7 @@ async def test_texts_that_no_database_takes_are_made_storable(checklist: Checkli
         assert "\0" not in noted["notes"][0]["text"]
 
 
-@pytest.mark.requirement("R7.todos.bound")
+@pytest.mark.requirement("todos.bound")
 async def test_sessions_are_bound_and_unbound(checklist: Checklist) -> None:
     client, project = checklist.client, checklist.project_id
     refused = await checklist.call(
@@ -220,7 +220,7 @@ async def test_sessions_are_bound_and_unbound(checklist: Checklist) -> None:
     assert (await checklist.call("PATCH", path, 200, {"title": "Still named"}))["issue_number"] == 1
 
 
-@pytest.mark.requirement("R7.todos.bound")
+@pytest.mark.requirement("todos.bound")
 async def test_an_imported_session_is_bound_to_no_issue(checklist: Checklist) -> None:
     body = {"project_id": checklist.project_id, "issue_number": 1}
     path = f"/api/v1/sessions/{(await checklist.call('POST', '/api/v1/sessions', 201, body))['id']}"
@@ -230,8 +230,8 @@ async def test_an_imported_session_is_bound_to_no_issue(checklist: Checklist) ->
     assert (imported.status_code, imported.json()["issue_number"]) == (201, None)
 
 
-@pytest.mark.requirement("R7.todos.criteria")
-async def test_a_resolution_that_accepts_what_is_left_is_told_as_acceptance(
+@pytest.mark.requirement("todos.criteria")
+async def test_a_resolution_that_accepts_what_is_left_is_reported_as_acceptance(
     checklist: Checklist, daemon: Daemon
 ) -> None:
     await checklist.add("A step")
@@ -250,8 +250,10 @@ async def test_a_resolution_that_accepts_what_is_left_is_told_as_acceptance(
     assert (row["actor"], row["data"]["todo_id"]) == ("operator:operator", fast["id"])
 
 
-@pytest.mark.requirement("R7.todos.bound")
-async def test_changes_are_told_where_the_issue_is_worked_on(checklist: Checklist, daemon: Daemon) -> None:
+@pytest.mark.requirement("todos.bound")
+async def test_changes_are_published_where_the_issue_is_worked_on(
+    checklist: Checklist, daemon: Daemon
+) -> None:
     ids = []
     for number in (1, 1, None):
         body = {"project_id": checklist.project_id, "issue_number": number}

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML
+from tests.driver.daemon import PROJECT_YAML
 
 CAGED = """  subagents:
     worker:
@@ -52,7 +52,7 @@ async def rows(client: httpx2.AsyncClient, **filters: Any) -> list[dict[str, Any
     return found
 
 
-@pytest.mark.requirement("R3.audit.called", "R3.audit.files", "R3.audit.query")
+@pytest.mark.requirement("audit.called", "audit.files", "audit.query")
 async def test_calls_denials_and_changes_of_files_are_found_by_filters(
     client: httpx2.AsyncClient, session: str
 ) -> None:
@@ -90,7 +90,7 @@ async def test_calls_denials_and_changes_of_files_are_found_by_filters(
     assert len(await rows(client, event="tool.denied", since="2020-01-01T00:00:00Z")) == 1
 
 
-@pytest.mark.requirement("R3.audit.query")
+@pytest.mark.requirement("audit.query")
 async def test_nothing_of_the_interface_changes_the_trail(client: httpx2.AsyncClient, session: str) -> None:
     await call(client, session, "file.read", "primary", path="src/a.txt")
     before = await rows(client, event="tool.*")

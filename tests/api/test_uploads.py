@@ -13,10 +13,10 @@ import httpx2
 import pytest
 
 from app.ids import now_ms
-from tests.api.daemon import Daemon, running_daemon, write_project
+from tests.driver.daemon import Daemon, running_daemon, write_project
 
 UPLOADS = "/api/v1/uploads"
-pytestmark = pytest.mark.requirement("R7.uploads.two_stage")
+pytestmark = pytest.mark.requirement("uploads.two_stage")
 
 
 async def _send(
@@ -232,7 +232,7 @@ async def test_an_unused_upload_is_taken_back_and_a_used_one_is_not(
     assert _kept(daemon) == [used]
 
 
-async def test_a_content_that_is_gone_is_told_as_gone(
+async def test_a_content_that_is_gone_is_reported_as_gone(
     daemon: Daemon, client: httpx2.AsyncClient, project_id: str
 ) -> None:
     made = (await _send(client, project_id)).json()["id"]

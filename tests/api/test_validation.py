@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import PROJECT_YAML
+from tests.driver.daemon import PROJECT_YAML
 
-pytestmark = pytest.mark.requirement("R16.B22")
+pytestmark = pytest.mark.requirement("durability.nested_projects")
 
 NESTED_YAML = (
     PROJECT_YAML

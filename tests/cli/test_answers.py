@@ -10,9 +10,9 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R7.cli.answer")
+pytestmark = pytest.mark.requirement("command_line.answer")
 
 PROJECT = """\
 version: 1
@@ -198,7 +198,7 @@ def test_what_waits_is_listed_and_answered_by_a_command(daemon: DaemonProcess) -
     assert interaction not in daemon.home.run("answer").stdout
     twice = daemon.home.run("answer", interaction, "way=1", "with=map")
     assert twice.returncode == 1
-    assert "does not wait" in twice.stderr
+    assert "is not open" in twice.stderr
 
 
 def test_a_form_is_answered_by_a_command_and_refused_field_by_field(
@@ -257,7 +257,7 @@ def test_a_command_at_a_terminal_asks(daemon: DaemonProcess) -> None:
 def test_without_questions_nothing_waits(daemon: DaemonProcess) -> None:
     session = daemon.home.json("session", "list")["items"][0]["id"]
     until_idle(daemon)
-    assert "nothing waits" in daemon.home.run("answer", "--session", session).stdout
+    assert "no question is open" in daemon.home.run("answer", "--session", session).stdout
     assert daemon.home.json("answer", "--session", "last") == {"items": []}
 
 
@@ -270,7 +270,7 @@ def test_an_answer_to_a_session_that_asks_nothing_is_refused_with_the_way_on(
         done = daemon.home.run("answer", *options, *words)
         assert done.returncode == 1
         assert words[0] in done.stderr
-        assert "`kaged answer` lists what" in done.stderr
+        assert "`kaged answer` lists the open" in done.stderr
 
 
 def test_a_cancelled_question_ends_the_command_that_waits_for_it(daemon: DaemonProcess) -> None:

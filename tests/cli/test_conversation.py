@@ -11,10 +11,10 @@ import orjson
 import pexpect
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
 
-@pytest.mark.requirement("R2.10.2", "R2.10.10")
+@pytest.mark.requirement("command_line.send", "command_line.discovery")
 def test_in_a_pipe_the_answer_goes_to_standard_output_and_the_rest_beside_it(daemon: DaemonProcess) -> None:
     done = daemon.home.run("send", "please read it")
     assert done.returncode == 0, done.stderr
@@ -26,7 +26,7 @@ def test_in_a_pipe_the_answer_goes_to_standard_output_and_the_rest_beside_it(dae
     assert "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.requirement("R2.10.2")
+@pytest.mark.requirement("command_line.send")
 def test_in_a_terminal_thinking_is_dimmed_and_each_call_is_one_line(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "please read it")
     terminal.expect(pexpect.EOF)
@@ -41,7 +41,7 @@ def test_in_a_terminal_thinking_is_dimmed_and_each_call_is_one_line(daemon: Daem
     assert "run succeeded · 2 steps" in screen
 
 
-@pytest.mark.requirement("R2.10.2")
+@pytest.mark.requirement("command_line.send")
 def test_ctrl_c_cancels_the_run_and_keeps_what_was_said(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "stall please")
     terminal.expect("Thinking it over")
@@ -64,7 +64,7 @@ def test_a_run_is_paused_resumed_and_cancelled_from_another_terminal(daemon: Dae
     assert (again.returncode, "paused" in again.stderr) == (1, True)
     assert daemon.home.run("session", "resume", session, "--checkpoint", "ckp_none").returncode == 1
     going = daemon.home.run("session", "resume", "last")
-    assert f"`kaged attach {session}` shows it" in going.stdout
+    assert f"`kaged attach {session}` follows it" in going.stdout
     shown = daemon.home.terminal("attach", session)
     shown.expect("Thinking it over")
     assert daemon.home.json("session", "cancel", session)["state"] == "idle"
@@ -72,7 +72,7 @@ def test_a_run_is_paused_resumed_and_cancelled_from_another_terminal(daemon: Dae
     assert (refused.returncode, refused.stdout) == (1, "")
 
 
-@pytest.mark.requirement("R2.10.2", "R2.10.9")
+@pytest.mark.requirement("command_line.send", "command_line.exits")
 def test_with_json_every_frame_is_a_line(daemon: DaemonProcess) -> None:
     done = daemon.home.run("send", "--json", "please read it")
     frames = [orjson.loads(line) for line in done.stdout.splitlines()]
@@ -83,8 +83,8 @@ def test_with_json_every_frame_is_a_line(daemon: DaemonProcess) -> None:
     assert numbers == sorted(set(numbers))
 
 
-@pytest.mark.requirement("R2.10.2")
-def test_a_session_goes_on_with_its_id_or_as_the_last_one(daemon: DaemonProcess) -> None:
+@pytest.mark.requirement("command_line.send")
+def test_a_session_continues_with_its_id_or_as_the_last_one(daemon: DaemonProcess) -> None:
     daemon.home.run("send", "--title", "Books", "please read it")
     first = daemon.home.json("session", "list")["items"][0]
     assert first["title"] == "Books"
@@ -110,7 +110,7 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(daemon: DaemonP
     assert done.stdout == "title ]0;owned and [31mred\n"
 
 
-@pytest.mark.requirement("R2.10.3")
+@pytest.mark.requirement("command_line.attach")
 def test_attach_shows_the_history_and_then_what_happens(daemon: DaemonProcess) -> None:
     daemon.home.run("send", "--title", "Watched", "please read it")
     watching = daemon.home.terminal("attach", "last")
@@ -126,7 +126,7 @@ def test_attach_shows_the_history_and_then_what_happens(daemon: DaemonProcess) -
     assert watching.exitstatus == 0
 
 
-@pytest.mark.requirement("R2.10.3", "R2.10.9")
+@pytest.mark.requirement("command_line.attach", "command_line.exits")
 def test_attach_with_json_replays_every_durable_frame(daemon: DaemonProcess) -> None:
     daemon.home.run("send", "please read it")
     done = daemon.home.run("attach", "last", "--json", "--until-idle")
@@ -137,7 +137,7 @@ def test_attach_with_json_replays_every_durable_frame(daemon: DaemonProcess) -> 
     assert types[-1] in ("run.ended", "session.state")
 
 
-@pytest.mark.requirement("R2.10.4")
+@pytest.mark.requirement("command_line.session")
 def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
     daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -160,7 +160,7 @@ def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
     assert "Carried" in daemon.home.run("session", "list").stdout
 
 
-@pytest.mark.requirement("R6.checkpoint.rollback", "R6.checkpoint.fork")
+@pytest.mark.requirement("checkpoint.rollback", "checkpoint.fork")
 def test_a_session_is_rolled_back_brought_back_and_forked(daemon: DaemonProcess, tmp_path: Path) -> None:
     daemon.home.run("send", "--title", "Winding", "please read it")
     session = daemon.home.json("session", "list")["items"][0]["id"]
@@ -197,7 +197,7 @@ def test_an_export_never_replaces_a_file(daemon: DaemonProcess, tmp_path: Path) 
     assert kept.read_text() == "mine"
 
 
-@pytest.mark.requirement("R2.4.14")
+@pytest.mark.requirement("providers.record")
 def test_a_recorded_session_replays_the_same_answers(daemon: DaemonProcess, tmp_path: Path) -> None:
     answer = daemon.home.run("send", "please read it").stdout
     other_home = Home(tmp_path / "other")
@@ -213,7 +213,7 @@ def test_a_recorded_session_replays_the_same_answers(daemon: DaemonProcess, tmp_
         other.stop()
 
 
-@pytest.mark.requirement("R2.13.1")
+@pytest.mark.requirement("bad_input.session")
 @pytest.mark.parametrize("command", [("send", "--session"), ("attach",), ("session", "export"), ("record",)])
 def test_an_unknown_session_is_named(daemon: DaemonProcess, command: tuple[str, ...]) -> None:
     unknown = "ses_01JZ0000000000000000000000"
@@ -281,19 +281,19 @@ def test_a_dumb_terminal_is_sent_no_control_sequences(daemon: DaemonProcess) -> 
     assert "\x1b" not in shown
 
 
-@pytest.mark.requirement("R16.B11")
+@pytest.mark.requirement("durability.stuck_run")
 def test_a_run_that_goes_in_circles_is_no_success(daemon: DaemonProcess) -> None:
     done = daemon.home.run("send", "run in circles")
     assert done.returncode == 1
     assert "run interrupted · stuck" in done.stderr
 
 
-@pytest.mark.requirement("R16.B24.retry", "R16.B24.model")
+@pytest.mark.requirement("operations.retry", "operations.model")
 def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: DaemonProcess) -> None:
     assert daemon.home.run("send", "fail please").returncode == 1
     session = daemon.home.json("session", "list")["items"][0]["id"]
     tried = daemon.home.run("session", "retry", session)
-    assert "tried again as run_" in tried.stdout
+    assert "retried as run_" in tried.stdout
     shown = daemon.home.run("attach", session, "--until-idle")
     assert shown.returncode == 0
     changed = daemon.home.json("session", "model", session, "demo")
@@ -303,7 +303,7 @@ def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: Dae
     assert daemon.home.run("session", "model", session, "nobody").returncode == 1
 
 
-@pytest.mark.requirement("R16.B24.queue", "R16.B24.cancel")
+@pytest.mark.requirement("operations.queue", "operations.cancel")
 def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "stall please")
     terminal.expect("Thinking it over")
@@ -313,11 +313,11 @@ def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> N
     listed = daemon.home.json("session", "queue", session)["items"]
     assert [one["content"] for one in listed] == ["wait for it"]
     message = listed[0]["id"]
-    assert "still waits" in daemon.home.run("session", "edit", session, message, "please read it").stdout
+    assert "still queued" in daemon.home.run("session", "edit", session, message, "please read it").stdout
     assert "please read it" in daemon.home.run("session", "queue", session).stdout
     assert "removed" in daemon.home.run("session", "unqueue", session, message).stdout
-    assert "nothing waits" in daemon.home.run("session", "queue", session).stdout
-    waiting.expect("taken away before it was run")
+    assert "no message is queued" in daemon.home.run("session", "queue", session).stdout
+    waiting.expect("removed before it was run")
     waiting.wait()
     assert waiting.exitstatus == 1
     unknown = daemon.home.run("session", "cancel", session, "--run", "run_01JZ0000000000000000000000")

@@ -12,9 +12,9 @@ from app.bridges.sandbox.tier import Tier
 from app.cli import diagnosis
 from app.config import load_settings
 from app.daemon import cage_setup
-from tests.cli.kaged import Home
+from tests.driver.kaged import Home
 
-pytestmark = pytest.mark.requirement("R8.kernel.tier")
+pytestmark = pytest.mark.requirement("cages.kernel.tier")
 
 
 def cages_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -56,7 +56,7 @@ async def test_what_the_operator_asked_for_and_is_not_there_is_a_problem(
     assert "bubblewrap" in (bubblewrap.advice or "")
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 def test_the_doctor_offers_toolchains_that_no_cage_shows(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "toolchains/bin"
     folder.mkdir(parents=True)

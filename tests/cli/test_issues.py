@@ -12,9 +12,9 @@ import click
 import pytest
 
 from app.cli.root import COMMANDS
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R7.cli.issue")
+pytestmark = pytest.mark.requirement("command_line.issue")
 
 
 def issue(daemon: DaemonProcess, *arguments: str) -> str:
@@ -69,7 +69,7 @@ def test_a_text_comes_from_a_file_or_from_standard_input(daemon: DaemonProcess) 
     assert json.loads(edited.stdout)["original_body"] == "from a file"
 
 
-def test_it_is_discussed_and_moved_and_the_history_tells_it(daemon: DaemonProcess) -> None:
+def test_it_is_discussed_and_moved_and_the_history_shows_it(daemon: DaemonProcess) -> None:
     number = str(new(daemon, "Shelf three is empty")["number"])
 
     issue(daemon, "comment", number, "It was full in spring.")
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_with_what_can(daemon: DaemonProcess) -> None:
     assert "99999" in refused(daemon, "show", "99999")
     assert "workflow" in refused(daemon, "assign", number, "workflow:absent")
     assert "TARGET" in refused(daemon, "assign", number, code=2)
-    assert "what changes" in refused(daemon, "edit", number, code=2)
+    assert "give --title" in refused(daemon, "edit", number, code=2)
     assert "cannot be read" in refused(daemon, "attach", number, "absent.pdf", code=2)
     refused(daemon, "move", number, "nowhere", code=2)
     failed = daemon.home.run("issue", "resolve", number, "-m", "done", "--json")
@@ -192,7 +192,7 @@ def test_a_checklist_is_kept_and_signed_off(daemon: DaemonProcess) -> None:
     assert daemon.home.json("issue", "show", number)["status"] == "resolved"
 
 
-def test_words_that_mean_no_entry_or_several_are_told(daemon: DaemonProcess) -> None:
+def test_words_that_mean_no_entry_or_several_are_reported(daemon: DaemonProcess) -> None:
     number = str(new(daemon, "Paint the door")["number"])
     issue(daemon, "todo", number, "add", "Buy red paint", "Buy a brush")
 
@@ -261,7 +261,7 @@ def test_what_subagents_propose_is_put_on_the_list_or_refused(home: Home) -> Non
         )
         assert decided.returncode == 0, decided.stderr
         assert [line.split()[1] for line in decided.stdout.splitlines()[1:]] == ["rejected", "accepted"]
-        assert "nothing is proposed" in home.run("session", "proposals").stdout
+        assert "no proposal is open" in home.run("session", "proposals").stdout
         todos = home.json("issue", "todo", number)["items"]
         assert [todo["content"] for todo in todos] == ["Dust the shelves"]
         assert todos[0]["origin_agent"].endswith("clerk")

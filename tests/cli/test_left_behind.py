@@ -15,9 +15,9 @@ import orjson
 import pytest
 
 from app.bridges.processes import proc
-from tests.cli.kaged import PROJECT_YAML, DaemonProcess, Home
+from tests.driver.kaged import PROJECT_YAML, DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R16.A10")
+pytestmark = pytest.mark.requirement("security.processes_end")
 OLD_SECONDS = 4.2
 """What has been there for so long is not found by having been started only just now."""
 SECONDS = 30

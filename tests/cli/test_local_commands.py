@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
 COMMANDS = (
     ("serve",),
@@ -34,7 +34,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.requirement("R2.10.9")
+@pytest.mark.requirement("command_line.exits")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_json_and_help(home: Home, command: tuple[str, ...]) -> None:
     done = home.run(*command, "--help")
@@ -42,7 +42,7 @@ def test_every_command_has_json_and_help(home: Home, command: tuple[str, ...]) -
     assert "--json" in done.stdout
 
 
-@pytest.mark.requirement("R2.10.9")
+@pytest.mark.requirement("command_line.exits")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -61,7 +61,7 @@ def test_wrong_use_exits_with_2_and_points_to_the_help(home: Home, arguments: tu
     assert as_json.returncode == 2
 
 
-@pytest.mark.requirement("R2.10.9", "R2.10.10")
+@pytest.mark.requirement("command_line.exits", "command_line.discovery")
 @pytest.mark.parametrize(
     "arguments", [("send", "hello"), ("attach",), ("session", "list"), ("token", "list")]
 )
@@ -74,7 +74,7 @@ def test_without_a_daemon_a_command_says_how_to_start_one(home: Home, arguments:
     assert str(home.data_dir) in error["message"]
 
 
-def test_a_mistake_in_the_config_file_is_told_by_every_command(home: Home) -> None:
+def test_a_mistake_in_the_config_file_is_reported_by_every_command(home: Home) -> None:
     home.config.write_text("[daemon]\nprot = 1\n")
     done = home.run("session", "list")
     assert done.returncode == 1
@@ -90,7 +90,7 @@ def test_the_help_does_not_import_what_only_other_commands_need(home: Home) -> N
     assert not imported & set(heavy)
 
 
-@pytest.mark.requirement("R2.10.7", "R2.10.9")
+@pytest.mark.requirement("command_line.openapi", "command_line.exits")
 def test_openapi_prints_a_document_and_the_frames(home: Home) -> None:
     document = home.json("openapi")
     assert "/api/v1/sessions" in document["paths"]
@@ -98,14 +98,14 @@ def test_openapi_prints_a_document_and_the_frames(home: Home) -> None:
     assert any(frame["title"] == "message.delta" for frame in frames["oneOf"])
 
 
-@pytest.mark.requirement("R2.10.7")
+@pytest.mark.requirement("command_line.openapi")
 def test_openapi_writes_both_files(home: Home, tmp_path: Path) -> None:
     written = home.json("openapi", "--write", str(tmp_path / "documents"))
     assert [Path(name).name for name in written["files"]] == ["openapi.json", "events.schema.json"]
     assert all(orjson.loads(Path(name).read_bytes()) for name in written["files"])
 
 
-@pytest.mark.requirement("R2.2.10")
+@pytest.mark.requirement("project_file.commands")
 def test_init_writes_a_project_that_check_accepts_and_never_replaces_one(home: Home, tmp_path: Path) -> None:
     root = tmp_path / "fresh"
     written = home.json("init", str(root))
@@ -119,7 +119,7 @@ def test_init_writes_a_project_that_check_accepts_and_never_replaces_one(home: H
     assert (root / ".kaged" / "project.yaml").read_bytes() == before
 
 
-@pytest.mark.requirement("R2.2.10")
+@pytest.mark.requirement("project_file.commands")
 def test_check_prints_diagnostics_as_compilers_do(home: Home) -> None:
     (home.project / ".kaged" / "project.yaml").write_text(
         "version: 1\nproject: library\nprimry:\n  model: demo\nagents: {}\n"
@@ -154,7 +154,7 @@ def test_check_finds_the_project_from_a_folder_inside_it(home: Home, tmp_path: P
     assert "kaged init" in done.stderr
 
 
-@pytest.mark.requirement("R2.10.5")
+@pytest.mark.requirement("command_line.doctor")
 def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> None:
     report = home.json("doctor")
     assert report["ok"] is True
@@ -168,7 +168,7 @@ def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> Non
     assert {"sandbox", "language servers", "debug adapters"} <= {group for group, _ in found}
 
 
-@pytest.mark.requirement("R4.servers.listed")
+@pytest.mark.requirement("language_servers.servers.listed")
 def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Home) -> None:
     home.config.write_text(
         home.config.read_text() + '\n[lsp.servers.elixir]\ncommand = ["/none/elixir-ls"]\n'
@@ -181,7 +181,7 @@ def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Hom
     assert all(entry["status"] == "ok" or entry["advice"] for entry in found.values())
 
 
-@pytest.mark.requirement("R5.adapters.listed")
+@pytest.mark.requirement("debugger.adapters.listed")
 def test_doctor_lists_every_runtime_with_its_debug_adapter_or_how_to_get_one(home: Home) -> None:
     home.config.write_text(
         home.config.read_text() + '\n[dap.adapters.elixir]\nadapter = ["/none/elixir-dap"]\n'
@@ -194,7 +194,7 @@ def test_doctor_lists_every_runtime_with_its_debug_adapter_or_how_to_get_one(hom
     assert all(entry["status"] == "ok" or entry["advice"] for entry in found.values())
 
 
-@pytest.mark.requirement("R2.10.5")
+@pytest.mark.requirement("command_line.doctor")
 def test_doctor_never_shows_a_credential(home: Home) -> None:
     done = home.run("doctor", "--json", OPENAI_API_KEY="sk-do-not-show-this")
     found = {entry["name"]: entry for entry in orjson.loads(done.stdout)["findings"]}
@@ -202,7 +202,7 @@ def test_doctor_never_shows_a_credential(home: Home) -> None:
     assert "sk-do-not-show-this" not in done.stdout + done.stderr + home.run("doctor").stdout
 
 
-@pytest.mark.requirement("R2.10.5")
+@pytest.mark.requirement("command_line.doctor")
 def test_doctor_fails_when_something_keeps_kaged_from_working(home: Home, tmp_path: Path) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
@@ -216,14 +216,14 @@ def test_doctor_fails_when_something_keeps_kaged_from_working(home: Home, tmp_pa
     assert "hidden-word" not in storage.stdout + storage.stderr
 
 
-@pytest.mark.requirement("R2.10.5")
+@pytest.mark.requirement("command_line.doctor")
 def test_doctor_sees_a_running_daemon(home: Home) -> None:
     daemon = DaemonProcess(home).start()
     assert daemon.ready["url"] in home.run("doctor").stdout
     daemon.stop()
 
 
-@pytest.mark.requirement("R2.10.6")
+@pytest.mark.requirement("command_line.db")
 def test_a_backup_restores_what_was_there(home: Home, tmp_path: Path) -> None:
     assert home.json("db", "upgrade")["before"] is None
     assert home.json("db", "upgrade")["before"] is not None
@@ -242,7 +242,7 @@ def test_a_backup_restores_what_was_there(home: Home, tmp_path: Path) -> None:
     assert (checked["ok"], checked["rows"]["sessions"]) == (True, 1)
 
 
-@pytest.mark.requirement("R2.10.6")
+@pytest.mark.requirement("command_line.db")
 def test_restore_asks_before_it_replaces(home: Home, tmp_path: Path) -> None:
     home.json("db", "upgrade")
     file = tmp_path / "backup"
@@ -254,7 +254,7 @@ def test_restore_asks_before_it_replaces(home: Home, tmp_path: Path) -> None:
     assert terminal.exitstatus == 1
 
 
-@pytest.mark.requirement("R2.10.6")
+@pytest.mark.requirement("command_line.db")
 def test_check_finds_a_damaged_database(home: Home) -> None:
     home.json("db", "upgrade")
     (database,) = home.data_dir.glob("*.db")
@@ -266,7 +266,7 @@ def test_check_finds_a_damaged_database(home: Home) -> None:
     assert "damaged" in done.stdout + done.stderr
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 def test_init_writes_a_cage_and_disables_it_where_this_machine_holds_none(home: Home, tmp_path: Path) -> None:
     root = tmp_path / "fresh"
     home.config.write_text(home.config.read_text() + '\n[sandbox]\nmode = "off"\n')

@@ -9,9 +9,9 @@ import httpx2
 import orjson
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R16.B24.move")
+pytestmark = pytest.mark.requirement("operations.move")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def kept(home: Home, daemon: DaemonProcess, root: Path, session: dict[str, Any],
     assert "It lends books" in done.stdout
 
 
-def test_a_running_daemon_goes_on_with_a_moved_project_and_all_that_belongs_to_it(
+def test_a_running_daemon_continues_with_a_moved_project_and_all_that_belongs_to_it(
     home: Home, tmp_path: Path
 ) -> None:
     daemon, session = begun(home)

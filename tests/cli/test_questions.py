@@ -9,9 +9,9 @@ import httpx2
 import pexpect
 import pytest
 
-from tests.cli.kaged import DaemonProcess
+from tests.driver.kaged import DaemonProcess
 
-pytestmark = pytest.mark.requirement("R3.permit.ask")
+pytestmark = pytest.mark.requirement("authorisation.ask")
 
 
 class Interface:
@@ -96,7 +96,9 @@ def test_in_a_pipe_it_says_where_to_answer_and_attach_answers_what_was_open_befo
     assert [(rule["permission"], rule["action"]) for rule in rules] == [("file.read", "allow")]
 
 
-def test_without_a_terminal_the_way_to_answer_is_told(daemon: DaemonProcess, interface: Interface) -> None:
+def test_without_a_terminal_the_way_to_answer_is_reported(
+    daemon: DaemonProcess, interface: Interface
+) -> None:
     sending = daemon.home.background("send", "please read it")
     for line in sending.stderr:
         if "kaged attach" in line:

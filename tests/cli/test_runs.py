@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pexpect
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R7.cli.run")
+pytestmark = pytest.mark.requirement("command_line.run")
 
 PROJECT = """\
 version: 1
@@ -151,7 +151,7 @@ def test_inputs_are_what_the_workflow_declares(daemon: DaemonProcess) -> None:
         (("-i", "shelf=1"), 2, "name the workflow"),
     ],
 )
-def test_what_cannot_be_started_is_told(
+def test_what_cannot_be_started_is_reported(
     daemon: DaemonProcess, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     done = daemon.home.run("run", *arguments)
@@ -202,7 +202,7 @@ def test_ctrl_c_leaves_a_run_that_is_only_followed(daemon: DaemonProcess) -> Non
     following = daemon.home.terminal("runs", "follow", run_id)
     following.expect("Counting")
     following.sendintr()
-    following.expect("the run goes on")
+    following.expect("the run continues")
     following.expect(pexpect.EOF)
     following.wait()
     assert following.exitstatus == 1
@@ -226,7 +226,7 @@ def test_ctrl_c_cancels_a_run_that_was_started_here(daemon: DaemonProcess) -> No
 def test_a_second_run_waits_for_its_turn(daemon: DaemonProcess) -> None:
     first = daemon.home.json("run", "stall", "--detach")["id"]
     second = daemon.home.terminal("run", "stall")
-    second.expect("waits for its turn")
+    second.expect("is queued")
     daemon.home.json("runs", "cancel", first)
     second.expect("Counting")
     second.sendintr()

@@ -11,10 +11,10 @@ import httpx2
 import orjson
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
 
-@pytest.mark.requirement("R2.10.1")
+@pytest.mark.requirement("command_line.serve")
 def test_json_prints_exactly_one_line_when_ready_and_sigterm_ends_it_well(home: Home) -> None:
     daemon = DaemonProcess(home).start()
     ready = daemon.ready
@@ -31,7 +31,7 @@ def test_json_prints_exactly_one_line_when_ready_and_sigterm_ends_it_well(home: 
     assert daemon.further_output() == []
 
 
-@pytest.mark.requirement("R2.10.1")
+@pytest.mark.requirement("command_line.serve")
 def test_a_second_sigterm_stops_at_once(home: Home) -> None:
     config = home.config.read_text()
     home.config.write_text(config + "shutdown_grace_seconds = 60\n")
@@ -46,7 +46,7 @@ def test_a_second_sigterm_stops_at_once(home: Home) -> None:
     stalled.close(force=True)
 
 
-@pytest.mark.requirement("R2.13.8", "R2.10.1")
+@pytest.mark.requirement("bad_input.second_daemon", "command_line.serve")
 def test_a_second_daemon_on_the_same_folder_refuses_and_names_the_first(home: Home) -> None:
     daemon = DaemonProcess(home).start()
     second = home.run("serve", "--json")
@@ -57,7 +57,7 @@ def test_a_second_daemon_on_the_same_folder_refuses_and_names_the_first(home: Ho
     daemon.stop()
 
 
-@pytest.mark.requirement("R2.10.1")
+@pytest.mark.requirement("command_line.serve")
 def test_without_json_the_address_and_the_launch_link_are_shown(home: Home) -> None:
     terminal = home.terminal("serve", "--log-level", "error")
     terminal.expect(r"http://127\.0\.0\.1:\d+")
@@ -94,7 +94,7 @@ def test_a_daemon_that_cannot_start_says_what_to_do(
     assert expected in orjson.loads(done.stderr.splitlines()[-1])["error"]["message"]
 
 
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_insecure_mode_beyond_this_machine_needs_a_second_flag(home: Home, host: str) -> None:
     done = home.run("serve", "--json", "--auth", "insecure", "--host", host)
@@ -102,7 +102,7 @@ def test_insecure_mode_beyond_this_machine_needs_a_second_flag(home: Home, host:
     assert "--allow-insecure-remote" in done.stderr
 
 
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 def test_insecure_mode_beyond_this_machine_starts_with_the_second_flag(home: Home) -> None:
     flags = ("--auth", "insecure", "--host", "0.0.0.0", "--allow-insecure-remote")
     daemon = DaemonProcess(home, flags).start()
@@ -122,7 +122,7 @@ def test_commands_and_links_reach_a_daemon_that_listens_everywhere(home: Home, h
     assert link.status_code in (200, 303)
 
 
-@pytest.mark.requirement("R2.7.7")
+@pytest.mark.requirement("http.access")
 @pytest.mark.parametrize("nonce", ["", "short"])
 def test_proxy_mode_needs_a_nonce_that_nobody_guesses(home: Home, nonce: str) -> None:
     done = home.run("serve", "--json", "--auth", "proxy", KAGED_AUTH__PROXY_NONCE=nonce)

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from app.config import load_settings, settings_not_in_effect
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
 IN_VAIN = """
 [mcp.tickets]
@@ -16,13 +16,13 @@ provider = "searxng"
 """
 
 
-def test_without_configuration_nothing_is_set_in_vain() -> None:
+def test_without_configuration_nothing_is_set_without_effect() -> None:
     assert settings_not_in_effect(load_settings(environ={})) == {}
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R2.10.5")
-def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -> None:
+@pytest.mark.requirement("command_line.doctor")
+def test_what_has_no_effect_is_reported_at_the_start_and_by_the_doctor(home: Home) -> None:
     home.config.write_text(home.config.read_text() + IN_VAIN)
     keys = {
         "mcp.tickets",

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.cli.kaged import COMMAND, WAIT_SECONDS, Home
+from tests.driver.kaged import COMMAND, WAIT_SECONDS, Home
 
 
 def shell(home: Home, line: str, **extra: str) -> subprocess.CompletedProcess[str]:
@@ -48,7 +48,7 @@ def test_json_is_utf_8_in_every_locale(home: Home, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["openapi", "check", "--version", "--help", "check --json"])
-def test_a_full_disk_is_told_without_a_traceback(home: Home, command: str) -> None:
+def test_a_full_disk_is_reported_without_a_traceback(home: Home, command: str) -> None:
     done = shell(home, f"kaged {command} > /dev/full")
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
@@ -93,8 +93,8 @@ def test_wrong_use_is_json_too_wherever_json_stands(home: Home) -> None:
         (("--url", "http://127.0.0.1:99999", "--token", "x"), "--url must be an address"),
         (("--url", "http://[::1", "--token", "x"), "--url must be an address"),
         (("--url", "http://", "--token", "x"), "--url must be an address"),
-        (("--url", "http://127.0.0.1:1", "--token", "tökn"), "characters that no token has"),
-        (("--url", "http://127.0.0.1:1", "--token", "a\nb"), "characters that no token has"),
+        (("--url", "http://127.0.0.1:1", "--token", "tökn"), "characters that no token contains"),
+        (("--url", "http://127.0.0.1:1", "--token", "a\nb"), "characters that no token contains"),
     ],
 )
 def test_an_address_or_token_that_cannot_be_one_is_wrong_use(
@@ -106,21 +106,21 @@ def test_an_address_or_token_that_cannot_be_one_is_wrong_use(
 
 
 @pytest.mark.parametrize("line", [r"kaged send $'a\xffb'", r"printf 'a\xffb' | kaged send -"])
-def test_text_that_is_no_text_is_told_before_anything_is_sent(home: Home, line: str) -> None:
+def test_text_that_is_no_text_is_reported_before_anything_is_sent(home: Home, line: str) -> None:
     done = shell(home, line)
     assert done.returncode == 2
     assert "not UTF-8" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_question_that_nobody_answers_is_told(home: Home, tmp_path: Path) -> None:
+def test_a_question_that_nobody_answers_is_reported(home: Home, tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(b"x")
     done = home.run("db", "restore", str(tmp_path / "dump"))
     assert done.returncode == 1
     assert "nothing was done" in done.stderr
 
 
-def test_a_file_that_cannot_be_written_is_told(home: Home) -> None:
+def test_a_file_that_cannot_be_written_is_reported(home: Home) -> None:
     home.data_dir.mkdir()
     assert home.run("db", "upgrade").returncode == 0
     done = home.run("db", "backup", "/nowhere/backup.gz")

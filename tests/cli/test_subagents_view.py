@@ -16,7 +16,7 @@ def frame(event: str, agent_path: str | None = CODER, **payload: Any) -> Receive
     return ReceivedFrame("", 1, event, payload, "run_1", agent_path)
 
 
-@pytest.mark.requirement("R6.delegation.stream")
+@pytest.mark.requirement("delegation.stream")
 def test_two_that_speak_at_once_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     view = StreamView(interactive=False)
     writer = "primary.subagents.writer"
@@ -42,8 +42,8 @@ def test_two_that_speak_at_once_are_not_mixed(capsys: pytest.CaptureFixture[str]
 def test_stored_messages_of_subagents_are_indented_too(capsys: pytest.CaptureFixture[str]) -> None:
     view = StreamView(interactive=False)
     base = {"details": {}, "agent_path": CODER}
-    view.past({"id": "a", "role": "system", "content": "the task", **base})
-    view.past({"id": "b", "role": "primary", "content": "My answer.", **base})
+    view.show_stored({"id": "a", "role": "system", "content": "the task", **base})
+    view.show_stored({"id": "b", "role": "primary", "content": "My answer.", **base})
     view.finish()
     shown = capsys.readouterr()
     assert not shown.out.strip() and "coder │ My answer." in shown.err and "the task" not in shown.err

@@ -18,9 +18,9 @@ import pytest
 
 from app.bridges.processes import proc
 from app.bridges.processes.tcp_peers import peer_descends
-from tests.cli.kaged import COMMAND, PROJECT_YAML, ROOT, WAIT_SECONDS, DaemonProcess, Home
+from tests.driver.kaged import COMMAND, PROJECT_YAML, ROOT, WAIT_SECONDS, DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R16.A13")
+pytestmark = pytest.mark.requirement("security.daemon_token")
 
 CLIENT = """
 import http.client, json, os, sys, time

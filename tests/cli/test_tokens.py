@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from tests.cli.kaged import DaemonProcess
+from tests.driver.kaged import DaemonProcess
 
-pytestmark = pytest.mark.requirement("R2.10.8")
+pytestmark = pytest.mark.requirement("command_line.token")
 
 
 def test_a_created_token_works_until_it_is_revoked(daemon: DaemonProcess) -> None:
@@ -44,7 +44,7 @@ def test_a_token_that_may_only_read_lists_what_belongs_to_a_project(daemon: Daem
         assert done.returncode == 0, done.stderr
     refused = daemon.home.run("issue", "new", "No", *token)
     assert refused.returncode == 1
-    assert "only read" in refused.stderr
+    assert "read-only" in refused.stderr
 
 
 def test_the_token_alone_is_on_standard_output(daemon: DaemonProcess) -> None:
@@ -88,7 +88,7 @@ def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
     assert daemon.home.run("token", "link").stdout.strip() != link
 
 
-@pytest.mark.requirement("R8.daemon.scopes")
+@pytest.mark.requirement("daemon.scopes")
 def test_a_token_is_made_for_one_agent_or_one_plugin(daemon: DaemonProcess) -> None:
     project = daemon.ready["projects"][0]["id"]
     headers = {"authorization": f"Bearer {daemon.token}"}

@@ -16,10 +16,10 @@ import pytest
 from app.harness.workflows.schedule import start_due
 from app.storage.engine import close_connection, open_database
 from app.storage.schema_version import migration_transaction, run_migrations
-from tests.api.daemon import running_daemon
-from tests.cli.kaged import PROJECT_YAML, DaemonProcess, Home
+from tests.driver.daemon import running_daemon
+from tests.driver.kaged import PROJECT_YAML, DaemonProcess, Home
 
-pytestmark = pytest.mark.requirement("R16.A1")
+pytestmark = pytest.mark.requirement("security.trust")
 
 MORE_YAML = PROJECT_YAML + "    shell.bash: { enabled: true }\n"
 SCHEDULED_YAML = PROJECT_YAML + (
@@ -40,7 +40,7 @@ def trust_of(daemon: DaemonProcess) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.requirement("R16.shown.headless")
+@pytest.mark.requirement("in_use.headless")
 def test_serve_without_a_terminal_serves_and_says_what_is_not_trusted_and_how_to_trust_it(home: Home) -> None:
     daemon = DaemonProcess(home).start()
     assert trust_of(daemon)["state"] == "untrusted"
@@ -103,7 +103,7 @@ def test_serve_with_trust_trusts_what_it_loads_as_it_is_then(home: Home) -> None
     daemon.stop()
 
 
-@pytest.mark.requirement("R16.shown.container")
+@pytest.mark.requirement("in_use.container")
 def test_a_container_trusts_the_folders_of_a_variable(home: Home) -> None:
     variables = home.environment(KAGED_PROJECTS__TRUSTED=f"/somewhere/else, {home.project}")
     home.environment = lambda **extra: {**variables, **extra}  # type: ignore[method-assign]
@@ -115,7 +115,7 @@ def test_a_container_trusts_the_folders_of_a_variable(home: Home) -> None:
     daemon.stop()
 
 
-@pytest.mark.requirement("R16.shown.headless")
+@pytest.mark.requirement("in_use.headless")
 def test_serve_at_a_terminal_asks_and_an_answer_lets_the_project_act(home: Home) -> None:
     terminal = home.terminal("serve", "--log-level", "error")
     terminal.expect("it is not caged at all")
@@ -176,7 +176,7 @@ def as_of_schema_8(home: Home) -> None:
     close_connection(connection)
 
 
-@pytest.mark.requirement("R16.shown.upgrade")
+@pytest.mark.requirement("in_use.upgrade")
 def test_an_upgrade_trusts_the_loaded_projects_as_they_were_and_doctor_lists_them_once(home: Home) -> None:
     (home.project / ".kaged" / "project.yaml").write_text(SCHEDULED_YAML)
     DaemonProcess(home, ("--trust",)).start().stop()
@@ -204,7 +204,7 @@ def test_an_upgrade_trusts_the_loaded_projects_as_they_were_and_doctor_lists_the
     daemon.stop()
 
 
-@pytest.mark.requirement("R16.shown.upgrade")
+@pytest.mark.requirement("in_use.upgrade")
 async def test_the_schedule_of_a_project_runs_after_an_upgrade_as_before(home: Home) -> None:
     (home.project / ".kaged" / "project.yaml").write_text(SCHEDULED_YAML)
     DaemonProcess(home, ("--trust",)).start().stop()

@@ -77,7 +77,7 @@ def test_an_unknown_key_names_the_file_the_key_and_the_nearest_known_key(load: A
     )
 
 
-def test_all_mistakes_are_told_at_once_each_with_its_source(load: Any) -> None:
+def test_all_mistakes_are_reported_at_once_each_with_its_source(load: Any) -> None:
     with pytest.raises(ConfigError) as error:
         load(
             '[auth]\nmod = "token"\n[limits]\nsessions_per_project = "many"\n'
@@ -134,7 +134,7 @@ def test_a_model_of_a_provider_that_is_not_configured_names_the_nearest(load: An
     assert "provider:model" in problems(error)["models.odd"]["message"]
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 def test_a_credential_comes_from_the_file_a_reference_a_named_variable_or_the_usual_one(load: Any) -> None:
     environ = {"MINE": "secret-one", "OTHER": "secret-two", "GOOGLE_API_KEY": "secret-three"}
     providers = load(
@@ -152,7 +152,7 @@ def test_a_credential_comes_from_the_file_a_reference_a_named_variable_or_the_us
     }
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 def test_a_missing_variable_is_no_credential_and_is_named(load: Any) -> None:
     settings = load(
         '[providers.openai]\napi_key = "${NOT_SET}"\n[providers.anthropic]\napi_key_env = "NOT_SET_EITHER"\n'
@@ -200,13 +200,13 @@ def test_paths_in_the_file_are_relative_to_the_file(load: Any, tmp_path: Path) -
     assert settings.providers["replay"].transcript == tmp_path / "demo.yaml"
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 def test_folders_that_every_cage_sees_are_relative_to_the_file(load: Any, tmp_path: Path) -> None:
     settings = load('[sandbox]\nread_only = ["/opt/go", "tools"]\n')
     assert settings.sandbox.read_only == (Path("/opt/go"), tmp_path / "tools")
 
 
-@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.requirement("cages.kernel.launch")
 @pytest.mark.parametrize("folder", ["/", "/opt/../.."])
 def test_no_setting_shows_every_cage_the_whole_machine(load: Any, folder: str) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -315,25 +315,35 @@ def test_commas_separate_folders_in_the_environment(load: Any, tmp_path: Path) -
     assert settings.plugins.paths == (tmp_path / "p",)
 
 
-@pytest.mark.requirement("R16.B17")
+@pytest.mark.requirement("durability.broken_config")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("x = " + "[" * 5_000 + "]" * 5_000, "brackets are nested too deeply"),
         ("[models]\nx = " + "{a = " * 5_000 + "1" + "}" * 5_000, "brackets are nested too deeply"),
+        (".".join("a" * 5_000) + " = 1", "nested more than 32 levels deep"),
+        ("[" + ".".join("a" * 5_000) + "]\nb = 1", "nested more than 32 levels deep"),
+        ("x = " + "[" * 40 + "]" * 40, "nested more than 32 levels deep"),
         ("x = " + "9" * 5_000, "not valid TOML: .*4300 digits"),
         ("[daemon]\nport = -" + "9" * 5_000, "not valid TOML: .*4300 digits"),
     ],
 )
-def test_a_file_that_no_parser_takes_is_told_in_a_sentence(load: Any, text: str, said: str) -> None:
+def test_a_file_that_no_parser_takes_is_reported_in_a_sentence(load: Any, text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as told:
         load(text)
     assert "sys." not in told.value.message
 
 
-@pytest.mark.requirement("R16.B17")
+@pytest.mark.requirement("durability.broken_config")
 @pytest.mark.parametrize("value", ["[" * 5_000, "{a = " + "9" * 5_000 + "}"])
-def test_a_variable_that_no_parser_takes_is_told_by_its_name(load: Any, value: str) -> None:
+def test_a_variable_that_no_parser_takes_is_reported_by_its_name(load: Any, value: str) -> None:
     with pytest.raises(ConfigError) as told:
         load(environ={"KAGED_DAEMON__PORT": value})
     assert problems(told)["daemon.port"]["source"] == "KAGED_DAEMON__PORT"
+
+
+@pytest.mark.requirement("durability.broken_config")
+def test_a_variable_with_thousands_of_sections_is_refused_by_its_name(load: Any) -> None:
+    name = "KAGED_" + "__".join("B" * 5_000)
+    with pytest.raises(ConfigError, match=r"^KAGED_B__B.*nested more than 32 levels deep"):
+        load(environ={name: "1"})

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.daemon_process import REPOSITORY
-from tests.e2e.demo_daemon import Demo
+from tests.driver.daemon_process import REPOSITORY
+from tests.driver.demo_daemon import Demo
 
 SECONDS = 110
 """How long one shell may take."""

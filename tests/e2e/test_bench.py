@@ -13,7 +13,7 @@ from app.bridges.dap.manager import AdapterTable
 from bench import issue_search
 from bench.__main__ import names
 from bench.debug_client import RawDebugger
-from tests.debug_adapters import debug_environment
+from tests.driver.debug_adapters import debug_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,17 +23,17 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.requirement("R3.bench.figures")
+@pytest.mark.requirement("tools.bench.figures")
 def test_each_figure_of_the_tools_has_a_benchmark() -> None:
     assert {"search_grep", "search_glob", "search_ast", "file_tools", "shell", "dispatch"} <= set(names())
 
 
-@pytest.mark.requirement("R6.delegation.overhead")
+@pytest.mark.requirement("delegation.overhead")
 def test_the_overhead_of_a_delegation_has_a_benchmark() -> None:
     assert "delegation" in names()
 
 
-@pytest.mark.requirement("R5.bench.figures")
+@pytest.mark.requirement("debugger.bench.figures")
 def test_the_debugger_is_measured_beside_a_raw_client_with_the_same_adapter(tmp_path: Path) -> None:
     assert "debug" in names()
     script = tmp_path / "turns.py"
@@ -50,7 +50,7 @@ def test_the_debugger_is_measured_beside_a_raw_client_with_the_same_adapter(tmp_
         debugger.close()
 
 
-@pytest.mark.requirement("R3.bench.figures")
+@pytest.mark.requirement("tools.bench.figures")
 def test_a_benchmark_prints_a_figure_its_goal_and_their_ratio() -> None:
     done = bench("dispatch")
     assert done.returncode == 0, done.stderr
@@ -61,7 +61,7 @@ def test_a_benchmark_prints_a_figure_its_goal_and_their_ratio() -> None:
     assert ratio == pytest.approx(value / goal, abs=0.01)
 
 
-@pytest.mark.requirement("R7.issues.speed")
+@pytest.mark.requirement("issues.speed")
 async def test_searching_issues_is_measured_with_common_rare_and_hostile_questions(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import new_session, open_page, send, until_state
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.demo_daemon import Demo
 from tests.e2e.test_issues_page import Api, entry
 
-pytestmark = pytest.mark.requirement("R7.page.issues")
+pytestmark = pytest.mark.requirement("page.issues")
 
 PLANNING = """
   - says: plan it

@@ -10,14 +10,14 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import check_closed, get
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import check_closed, get
+from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.e2e.test_question_restart import replay
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, write_project
 
-pytestmark = pytest.mark.requirement("R3.permit.ask", "R7.interactions.permission")
+pytestmark = pytest.mark.requirement("authorisation.ask", "interactions.permission")
 
 RULES = 'permissions: [{ permission: file.write, pattern: "**", action: ask }]\n'
 

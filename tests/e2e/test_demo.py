@@ -12,9 +12,9 @@ import pytest
 
 from app.config import load_settings
 from app.harness.dsl.compiler import compile_project
-from app.harness.providers.transcript import load_transcript
-from tests.e2e.demo_daemon import EXAMPLE, Demo
-from tests.tool_registry import tool_registry
+from app.harness.providers.drivers.replay.transcript import load_transcript
+from tests.driver.demo_daemon import EXAMPLE, Demo
+from tests.driver.tool_registry import tool_registry
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def said(frames: list[dict[str, Any]], kind: str = "text") -> str:
     return "".join(delta["delta"] for delta in payloads(frames, "message.delta") if delta["kind"] == kind)
 
 
-@pytest.mark.requirement("R2.11.1")
+@pytest.mark.requirement("demo.walk")
 async def test_the_replayed_agent_reads_finds_edits_and_explains_until_the_tests_pass(demo: Demo) -> None:
     code, output = await demo.tests()
     assert code == 1

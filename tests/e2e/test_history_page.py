@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import new_session, open_page, send, until_state
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.demo_daemon import Demo
 from tests.harness.checkpoints.test_files import git
 
-pytestmark = pytest.mark.requirement("R6.checkpoint.rollback")
+pytestmark = pytest.mark.requirement("checkpoint.rollback")
 
 STORY = """
   - says: one
@@ -75,7 +75,7 @@ async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo) -> None:
         assert complaints.found == []
 
 
-@pytest.mark.requirement("R6.checkpoint.files")
+@pytest.mark.requirement("checkpoint.files")
 async def test_files_are_shown_before_they_are_restored(demo: Demo) -> None:
     git(demo.root, "init", "-q", "-b", "main")
     basket = demo.root / "bakery" / "basket.py"

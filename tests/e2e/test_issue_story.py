@@ -17,12 +17,12 @@ import httpx2
 import orjson
 import pytest
 
-from tests.e2e.daemon_process import REPOSITORY
-from tests.e2e.demo_daemon import Demo
+from tests.driver.daemon_process import REPOSITORY
+from tests.driver.demo_daemon import Demo
+from tests.driver.machine import need
 from tests.e2e.pasted_commands import Shell, Step, shows, steps
-from tests.machine import need
 
-pytestmark = [pytest.mark.requirement("R7.story"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.requirement("story"), pytest.mark.timeout(400)]
 
 PAGE = REPOSITORY / "docs" / "story.md"
 TERMINAL = "The same from a terminal"
@@ -109,7 +109,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
-async def test_the_page_tells_what_happens_and_the_audit_tells_who_did_it(demo: Demo, tmp_path: Path) -> None:
+async def test_the_page_shows_what_happens_and_the_audit_shows_who_did_it(demo: Demo, tmp_path: Path) -> None:
     need("curl")
     told = [step for step in steps(PAGE) if step.heading != TERMINAL]
     printed = await Shell(demo, tmp_path).follow(told)

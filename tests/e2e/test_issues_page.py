@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page
 
-from tests.e2e.browser import open_page
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import open_page
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R7.page.issues")
+pytestmark = pytest.mark.requirement("page.issues")
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 BODY = f"# The basket\n\nIt counts **pieces** twice. {HOSTILE}\n\n[go](javascript:document.title='owned')"
@@ -189,7 +189,7 @@ async def test_lists_are_searched_and_the_way_back_leads_where_one_was(demo: Dem
         assert [text for text in complaints.found if "400" not in text] == []
 
 
-async def test_what_others_do_is_shown_and_takes_nothing_from_whoever_writes(demo: Demo) -> None:
+async def test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes(demo: Demo) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "A slow roll"})

@@ -2,14 +2,12 @@
 
 A real daemon process works on real files and is killed at random moments, aimed at every phase of
 a run; after each restart everything that any client was told is held against what the daemon says.
-`KILL_TEST_KILLS` sets how often (200), `KILL_TEST_SEED` where the randomness begins.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable
@@ -22,14 +20,14 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import Frame, Ledger, get
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import Frame, Ledger, get
+from tests.driver.rounds import SEED, rounds
+from tests.driver.sessions import write_project
 from tests.e2e.work_script import SHARED, Worker, broken_files, whole
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
 
-KILLS = int(os.environ.get("KILL_TEST_KILLS", "200"))
-SEED = int(os.environ.get("KILL_TEST_SEED", "20"))
+KILLS = rounds(60, 200)
 LANES = 2
 KILLS_PER_SESSION = 6
 AT_REST = ("idle", "paused")
@@ -292,9 +290,9 @@ class Lane:
             await request
 
 
-@pytest.mark.requirement("R2.9.1", "R2.9.2", "R2.8.3")
+@pytest.mark.requirement("recovery.kills", "recovery.restart", "websocket.resume")
 @pytest.mark.timeout(120 + KILLS * 6)
-async def test_nothing_that_was_told_is_lost_or_doubled_when_the_daemon_is_killed(tmp_path: Path) -> None:
+async def test_nothing_acknowledged_is_lost_or_doubled_when_the_daemon_is_killed(tmp_path: Path) -> None:
     worker = Worker()
     async with FakeProvider(worker, keep_requests=0) as model:
         lanes = []

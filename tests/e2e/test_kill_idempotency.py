@@ -2,13 +2,11 @@
 
 A daemon process takes what clients send again: messages, sessions, issues, comments, rules, workflow runs.
 It is killed after some of the answers have come; every request is then sent again with its key.
-`KEYED_KILLS` sets how often the daemon is killed (3).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +15,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import get, get_all
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import get, get_all
+from tests.driver.rounds import rounds
+from tests.driver.sessions import write_project
 from tests.fakes.provider_script import Answer, Delay, RecordedRequest, Reply, Text
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
 
-KILLS = int(os.environ.get("KEYED_KILLS", "3"))
+KILLS = rounds(3, 10)
 SESSIONS = 6
 MESSAGES = 10
 OTHERS = 8
@@ -158,7 +157,7 @@ async def check(client: httpx2.AsyncClient, wanted: list[Keyed], told: dict[str,
     return wrong
 
 
-@pytest.mark.requirement("R16.B24.idempotency")
+@pytest.mark.requirement("operations.idempotency")
 @pytest.mark.timeout(120 + KILLS * 120)
 async def test_a_request_that_a_kill_cut_off_is_answered_with_what_it_made_when_it_is_sent_again(
     storage_url: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,13 +1,12 @@
 """kill -9 in the middle of a tree of agents: after the restart nothing of it is orphaned, and it goes on.
 
 A real daemon process is killed at random moments while thirty agents on four levels work, some of them in
-the background. `KILL_TREE_KILLS` sets how often (10), `KILL_TREE_SEED` where the randomness begins.
+the background.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,16 @@ import httpx2
 import orjson
 import pytest
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
+from tests.driver.agent_tree import Model, all_of, check_at_rest, check_frames, tree
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.family import write_family
+from tests.driver.rounds import SEED, rounds
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import write_family
-from tests.harness.delegation.tree import Model, all_of, check_at_rest, check_frames, tree
 
-KILLS = int(os.environ.get("KILL_TREE_KILLS", "10"))
-SEED = int(os.environ.get("KILL_TREE_SEED", "7"))
+KILLS = rounds(4, 10)
 
 
-@pytest.mark.requirement("R6.delegation.tree", "R6.delegation.background", "R2.8.3")
+@pytest.mark.requirement("delegation.tree", "delegation.background", "websocket.resume")
 @pytest.mark.timeout(120 + KILLS * 20)
 async def test_a_tree_that_is_killed_leaves_nothing_behind_and_goes_on(tmp_path: Path) -> None:
     chance = random.Random(SEED)

@@ -2,14 +2,12 @@
 
 Each step is a command that writes the name of its call into a file, so that what was executed is known
 from outside of the daemon. A call that was cut off may have run: the model is told so, and does the step
-again under another name. `WORKFLOW_KILLS` sets how often the daemon is killed (30), `KILL_TEST_SEED` where
-the randomness begins.
+again under another name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from collections import Counter
@@ -20,15 +18,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import get, get_all
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import get, get_all
+from tests.driver.rounds import SEED, rounds
+from tests.driver.sessions import write_project
 from tests.e2e.work_script import complaints_about
 from tests.fakes.provider_script import Answer, Delay, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
 
-KILLS = int(os.environ.get("WORKFLOW_KILLS", "30"))
-SEED = int(os.environ.get("KILL_TEST_SEED", "7"))
+KILLS = rounds(12, 30)
 STEPS = 20
 LANES = 2
 LEDGER = "ledger.txt"
@@ -172,7 +170,7 @@ class Lane:
         return found
 
 
-@pytest.mark.requirement("R7.workflows.durable")
+@pytest.mark.requirement("workflows.durable")
 @pytest.mark.timeout(120 + KILLS * 6)
 async def test_a_workflow_that_is_killed_again_and_again_ends_once(tmp_path: Path) -> None:
     model = Counting()

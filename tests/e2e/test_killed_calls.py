@@ -9,17 +9,17 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import ABORTED, get
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import ABORTED, get
+from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, write_project
 
 YAML = PROJECT_YAML + "    shell.bash: { enabled: true }\n"
 
 
-@pytest.mark.requirement("R16.B8")
-async def test_a_call_that_had_not_begun_is_told_as_such_and_is_not_run_by_itself(tmp_path: Path) -> None:
+@pytest.mark.requirement("durability.start_marks")
+async def test_a_call_that_had_not_begun_is_reported_as_such_and_is_not_run_by_itself(tmp_path: Path) -> None:
     root = write_project(tmp_path / "shop", YAML)
     os.mkfifo(root / "begun")
     commands = {"call_a": "echo yes > begun; exec sleep 600", "call_b": "touch second"}

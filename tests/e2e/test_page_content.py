@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import new_session, open_page, send
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import new_session, open_page, send
+from tests.driver.demo_daemon import Demo
 
 LINES = 120
 """Longer than the page shows at once, shorter than what a model is given."""
@@ -183,7 +183,7 @@ CARDS = """
 """
 
 
-@pytest.mark.requirement("R16.C1")
+@pytest.mark.requirement("usability.page")
 async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo) -> None:
     daemon = await demo.start()
     async with open_page(daemon) as (page, complaints):

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
-from tests.e2e.browser import new_session, open_page, send, until_state
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.demo_daemon import Demo
 from tests.e2e.test_issues_page import Api
 
-pytestmark = pytest.mark.requirement("R16.C1")
+pytestmark = pytest.mark.requirement("usability.page")
 
 LOOK = "{ tool_call: { name: file.read, arguments: { path: README.md } } }"
 CONVERSATIONS = f"""
@@ -48,7 +48,7 @@ async def ended(page: Page, text: str) -> str:
     return session
 
 
-async def test_a_failed_or_stuck_run_is_told_in_the_list_in_words_and_by_its_look(demo: Demo) -> None:
+async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its_look(demo: Demo) -> None:
     daemon = await demo.start()
     await Api(daemon)("POST", "", {"title": "Cold oven"})
     async with open_page(daemon) as (page, complaints):

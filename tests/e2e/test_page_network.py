@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Route, WebSocketRoute
+from playwright.async_api import Route, WebSocketRoute, expect
 
-from tests.e2e.browser import conversation, new_session, open_page, send, until_state
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import conversation, new_session, open_page, send, until_state
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
 REFUSALS = 6
 SHORTEST_PAUSES = 0.125 + 0.25 + 0.5 + 1 + 2
@@ -105,7 +105,7 @@ async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(demo:
         async with page.expect_response("**/messages") as again:
             await page.press("#message", "Control+Enter")
         assert (await again.value).headers["idempotency-replayed"] == "true"
-        await page.wait_for_function("document.querySelector('#message').value === ''")
+        await expect(page.locator("#message")).to_have_value("")
         assert await page.locator(".notice").count() == 0
         # The same words once more are a message of their own.
         await send(page, "hello")

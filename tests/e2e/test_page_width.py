@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from tests.e2e.browser import open_page, until_state
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import open_page, until_state
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R16.C1")
+pytestmark = pytest.mark.requirement("usability.page")
 
 WORD = "bakery_basket_" * 20
 LONG = f"The sum of {WORD} and everything else that one can buy in a small shop is wrong"

@@ -1,14 +1,9 @@
-"""kill -9 around a question: it is answered after the restart, and no answer that was taken is lost.
-
-`QUESTION_KILLS` sets how often the daemon is killed at random moments (16), `QUESTION_SEED` where the
-randomness begins.
-"""
+"""kill -9 around a question: it is answered after the restart, and no answer that was taken is lost."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -18,15 +13,15 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import check_closed, get, get_all
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import check_closed, get, get_all
+from tests.driver.rounds import SEED, rounds
+from tests.driver.sessions import write_project
 from tests.e2e.work_script import complaints_about
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
 
-KILLS = int(os.environ.get("QUESTION_KILLS", "16"))
-SEED = int(os.environ.get("QUESTION_SEED", "7"))
+KILLS = rounds(6, 16)
 
 ASKED = {"summary": "First.", "questions": [{"id": "a", "title": "Which?", "options": [{"label": "x"}]}]}
 FORM = {"summary": "And.", "fields": [{"name": "b", "label": "B", "type": "text", "required": True}]}
@@ -42,7 +37,7 @@ async def frame_of(socket: ClientConnection, *types: str) -> dict[str, Any]:
                 return frame
 
 
-@pytest.mark.requirement("R7.interactions.restart", "R7.interactions.socket")
+@pytest.mark.requirement("interactions.restart", "interactions.socket")
 async def test_a_question_of_a_killed_daemon_is_answered_over_the_socket_after_the_restart(
     tmp_path: Path,
 ) -> None:
@@ -163,7 +158,7 @@ class Life:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.requirement("R7.interactions.restart", "R7.interactions.pause")
+@pytest.mark.requirement("interactions.restart", "interactions.pause")
 async def test_killed_at_any_moment_no_answer_is_lost_and_each_call_has_one_result(tmp_path: Path) -> None:
     chance, root = random.Random(SEED), write_project(tmp_path / "shop")
     asker, kills, jobs = Asker(), 0, 0

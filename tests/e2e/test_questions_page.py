@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from tests.e2e.browser import new_session, open_page, send, until_state
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R3.permit.ask")
+pytestmark = pytest.mark.requirement("authorisation.ask")
 
 HOSTILE = """
   - says: hostile

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.daemon_process import REPOSITORY
-from tests.e2e.demo_daemon import Demo
+from tests.driver.daemon_process import REPOSITORY
+from tests.driver.demo_daemon import Demo
+from tests.driver.machine import need
 from tests.e2e.pasted_commands import Shell, commands
-from tests.machine import need
 
 README = REPOSITORY / "README.md"
 

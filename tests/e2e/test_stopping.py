@@ -14,11 +14,11 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from tests.e2e.daemon_process import DaemonProcess, write_config
-from tests.e2e.ledger import Frame, Ledger, get, get_all
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ledger import Frame, Ledger, get, get_all
+from tests.driver.sessions import write_project
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
 
 Start = Callable[[], Awaitable[DaemonProcess]]
 
@@ -85,8 +85,8 @@ class Socket:
             return self._connection.close_code
 
 
-@pytest.mark.requirement("R2.9.2", "R2.8.5")
-async def test_sigterm_pauses_what_runs_tells_the_sockets_and_the_next_daemon_goes_on(
+@pytest.mark.requirement("recovery.restart", "websocket.closes")
+async def test_sigterm_pauses_what_runs_closes_the_sockets_and_the_next_daemon_goes_on(
     start: Start, model: FakeProvider
 ) -> None:
     daemon = await start()
@@ -116,7 +116,7 @@ async def test_sigterm_pauses_what_runs_tells_the_sockets_and_the_next_daemon_go
     assert await again.stop() == 0
 
 
-@pytest.mark.requirement("R2.10.1")
+@pytest.mark.requirement("command_line.serve")
 async def test_a_second_sigterm_stops_at_once(start: Start, model: FakeProvider) -> None:
     daemon = await start()
     host, port = daemon.url.removeprefix("http://").split(":")
@@ -142,7 +142,7 @@ async def test_a_second_sigterm_stops_at_once(start: Start, model: FakeProvider)
         assert (await ledger.check(again, client))["state"] == "paused"
 
 
-@pytest.mark.requirement("R2.13.8")
+@pytest.mark.requirement("bad_input.second_daemon")
 async def test_a_second_daemon_on_the_data_folder_is_refused_by_the_name_of_the_first(
     start: Start, tmp_path: Path, model: FakeProvider
 ) -> None:

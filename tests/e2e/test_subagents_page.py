@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import new_session, open_page, send, until_state
-from tests.e2e.daemon_process import DaemonProcess, write_config
+from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.family import Cast, agent, calling, write_family
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, agent, calling, write_family
 
 FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": agent("coder")})})
 LEAD, CODER = (
@@ -18,7 +18,7 @@ LEAD, CODER = (
 )
 
 
-@pytest.mark.requirement("R6.delegation.stream")
+@pytest.mark.requirement("delegation.stream")
 async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path) -> None:
     cast = Cast()
     cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))

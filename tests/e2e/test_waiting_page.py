@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from tests.e2e.browser import conversation, new_session, open_page, send, until_state
-from tests.e2e.daemon_process import DaemonProcess
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import conversation, new_session, open_page, send, until_state
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R16.B6")
+pytestmark = pytest.mark.requirement("durability.waiting_session")
 
 CONVERSATIONS = """
   - says: knead it

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import open_page
-from tests.e2e.demo_daemon import Demo
+from tests.driver.browser import open_page
+from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("R7.page.workflows")
+pytestmark = pytest.mark.requirement("page.workflows")
 
 CONVERSATIONS = r"""
   - when: Run the workflow `bake`
@@ -171,7 +171,7 @@ async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(demo: D
         assert complaints.found == []
 
 
-@pytest.mark.requirement("R16.C1")
+@pytest.mark.requirement("usability.page")
 async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(demo: Demo) -> None:
     daemon = await demo.start()
     async with open_page(daemon, width=390, height=844) as (page, complaints):

@@ -10,7 +10,7 @@ from app.config.environment import environment_secrets
 from app.observability import MASK, Metrics, Redactor
 from app.observability.metrics import TOOL_CALLS
 
-pytestmark = pytest.mark.requirement("R8.daemon.redaction")
+pytestmark = pytest.mark.requirement("daemon.redaction")
 
 LETTERS = "abcdEFGH0123" * 5
 CAPITALS = "ABCDEFGH01234567"

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.messages import Usage
 from app.observability.exposition import exposition
 from app.observability.metrics import MAX_SERIES, OTHER, TOOL_CALLS, TOOL_SECONDS, Metrics
+from tests.driver.sessions import Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import Document, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, provider_settings, write_project
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def metrics(driver: Driver) -> dict[tuple[str, tuple[tuple[str, str], ...]
     return samples(answer.text)
 
 
-@pytest.mark.requirement("R6.observability.metrics")
+@pytest.mark.requirement("observability.metrics")
 async def test_runs_model_calls_tokens_and_tools_are_counted(driver: Driver, fake: FakeProvider) -> None:
     before = await metrics(driver)
     assert ("kaged_runs_total", (("state", "succeeded"),)) not in before
@@ -93,7 +93,7 @@ async def test_runs_model_calls_tokens_and_tools_are_counted(driver: Driver, fak
     assert found["kaged_sessions", (("state", "idle"),)] == 1
 
 
-@pytest.mark.requirement("R6.observability.metrics")
+@pytest.mark.requirement("observability.metrics")
 async def test_what_goes_on_now_is_read_when_it_is_asked_for(driver: Driver) -> None:
     async with driver.watching() as watch:
         await watch.until_type("sync")
@@ -105,7 +105,7 @@ async def test_what_goes_on_now_is_read_when_it_is_asked_for(driver: Driver) -> 
         assert found[f"kaged_{name}", ()] >= 0
 
 
-@pytest.mark.requirement("R6.observability.metrics")
+@pytest.mark.requirement("observability.metrics")
 async def test_metrics_are_not_for_everybody(driver: Driver) -> None:
     async with driver.daemon.client("") as anonymous:
         assert (await anonymous.get("/api/v1/metrics")).status_code == 401

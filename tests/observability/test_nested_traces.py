@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, write_family
+from tests.driver.sessions import driven, provider_settings
+from tests.driver.small_window import SUMMARIZE, reads, small
 from tests.fakes.provider_script import Answer, RecordedRequest, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import CollectedSpan, Collector, collecting
-from tests.harness.compaction.scene import SUMMARIZE, reads, small
-from tests.harness.delegation.family import Cast, agent, calling, write_family
-from tests.harness.driving import driven, provider_settings
 
 CHILDREN = 10
 
@@ -41,7 +41,7 @@ def above(collector: Collector, span: CollectedSpan) -> list[str]:
     return names
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_ten_children_at_once_with_children_of_their_own_nest_as_they_were_called(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -96,7 +96,7 @@ async def test_ten_children_at_once_with_children_of_their_own_nest_as_they_were
         assert parent.attributes["kaged.run.id"] == span.attributes["kaged.run.id"]
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_a_compaction_hangs_on_its_agent_and_the_summarisers_call_on_the_compaction(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:

@@ -33,7 +33,7 @@ assert not found, found
 """
 
 
-@pytest.mark.requirement("R6.observability.dead")
+@pytest.mark.requirement("observability.dead")
 def test_without_configuration_no_library_of_traces_or_metrics_is_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SEEN], capture_output=True, text=True, timeout=60, check=False
@@ -57,7 +57,7 @@ async def test_everything_that_was_put_is_sent_in_order_and_in_batches() -> None
     assert (export.sent, export.dropped) == (1000, 0)
 
 
-@pytest.mark.requirement("R6.observability.dead")
+@pytest.mark.requirement("observability.dead")
 async def test_what_does_not_fit_is_dropped_and_nobody_waits(caplog: pytest.LogCaptureFixture) -> None:
     gate, closed = threading.Event(), threading.Event()
 
@@ -80,8 +80,8 @@ async def test_what_does_not_fit_is_dropped_and_nobody_waits(caplog: pytest.LogC
     assert told.levelno == logging.WARNING
 
 
-@pytest.mark.requirement("R6.observability.dead")
-async def test_a_failing_endpoint_is_told_once_and_again_when_it_works(
+@pytest.mark.requirement("observability.dead")
+async def test_a_failing_endpoint_is_reported_once_and_again_when_it_works(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "kaged.traces")

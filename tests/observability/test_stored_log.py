@@ -19,9 +19,9 @@ from app.errors import StorageError
 from app.harness.stream.event_hub import EventHub
 from app.observability import MASK, Redactor, log_event
 from app.storage.storage import Storage
+from tests.driver.sessions import Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, provider_settings, write_project
 
 LOGGER = logging.getLogger("kaged.test")
 
@@ -66,7 +66,7 @@ async def stored(driver: Driver, count: int, **query: Any) -> list[dict[str, Any
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 async def test_every_model_call_is_a_record_in_the_published_format(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -96,7 +96,7 @@ async def test_every_model_call_is_a_record_in_the_published_format(
     assert (await logs(driver, run_id="run_other"))["total"] == 0
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 async def test_records_are_found_by_level_text_and_time(driver: Driver) -> None:
     log_event(LOGGER, "parcel.sent", weight=3, where="Harbour Street")
     LOGGER.warning("the %s is closed", "harbour")
@@ -118,7 +118,7 @@ async def test_records_are_found_by_level_text_and_time(driver: Driver) -> None:
         assert (await anonymous.get("/api/v1/logs")).status_code == 401
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 async def test_pages_stay_right_while_records_are_added(driver: Driver) -> None:
     for number in range(60):
         log_event(LOGGER, "tick", number=number)
@@ -136,7 +136,7 @@ async def test_pages_stay_right_while_records_are_added(driver: Driver) -> None:
     assert seen == list(range(59, -1, -1))
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 async def test_no_secret_is_stored(driver: Driver, tmp_path: Path) -> None:
     token = driver.daemon.token
     log_event(
@@ -157,7 +157,7 @@ async def test_no_secret_is_stored(driver: Driver, tmp_path: Path) -> None:
         assert secret.encode() not in content, secret
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 async def test_old_records_go_by_age_and_by_number(storage: Storage) -> None:
     def fill(uow: Any) -> None:
         row = {"severity": 20, "logger": "l", "event": "e", "session_id": None, "run_id": None, "fields": {}}

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.cli.kaged import DaemonProcess, Home
+from tests.driver.kaged import DaemonProcess, Home
 
 
 def lines_of(daemon: DaemonProcess, event: str) -> list[dict[str, Any]]:
@@ -16,7 +16,7 @@ def lines_of(daemon: DaemonProcess, event: str) -> list[dict[str, Any]]:
     return [line for line in found if line["event"] == event]
 
 
-@pytest.mark.requirement("R6.observability.logs")
+@pytest.mark.requirement("observability.logs")
 @pytest.mark.parametrize("level", ["info", "debug"])
 def test_a_model_call_is_one_json_line_in_the_format_of_the_source(tmp_path: Path, level: str) -> None:
     home = Home(tmp_path)

@@ -17,10 +17,10 @@ from app.config import load_settings
 from app.daemon.trace_destinations import trace_findings
 from app.messages import Usage
 from app.observability.otel import SEND_SECONDS, STOP_SECONDS
+from tests.driver.sessions import driven, provider_settings, write_project
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import Collector, collecting
-from tests.harness.driving import driven, provider_settings, write_project
 
 ERROR = 2
 SECRET = "sk-0123456789abcdefghij"
@@ -69,7 +69,7 @@ async def run_with_tools(tmp_path: Path, fake: FakeProvider, **more: Any) -> tup
         return driver.session_id, (await driver.last_run())["id"]
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_model_calls_and_tool_calls_hang_on_the_agent_that_made_them(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -95,7 +95,7 @@ async def test_model_calls_and_tool_calls_hang_on_the_agent_that_made_them(
     assert collector.resources[0]["service.name"] == "kaged"
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_spans_carry_the_attributes_of_the_conventions(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -125,7 +125,7 @@ async def test_spans_carry_the_attributes_of_the_conventions(
     assert tools["c2"].attributes["error.type"] == "file_not_found"
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_every_attempt_at_a_model_is_a_span_of_its_own(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -142,7 +142,7 @@ async def test_every_attempt_at_a_model_is_a_span_of_its_own(
     assert refused.parent == answered.parent == collector.one("invoke_agent primary").id
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_a_failed_run_is_a_failed_span(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -156,7 +156,7 @@ async def test_a_failed_run_is_a_failed_span(
     assert agent.attributes["kaged.run.state"] == "failed"
 
 
-@pytest.mark.requirement("R6.observability.spans")
+@pytest.mark.requirement("observability.spans")
 async def test_a_run_that_is_cancelled_ends_all_of_its_spans(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -176,7 +176,7 @@ async def test_a_run_that_is_cancelled_ends_all_of_its_spans(
     assert agent.started <= chat.started <= chat.ended <= agent.ended
 
 
-@pytest.mark.requirement("R6.observability.content")
+@pytest.mark.requirement("observability.content")
 async def test_nothing_of_what_was_said_leaves_without_being_asked_for(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -188,7 +188,7 @@ async def test_nothing_of_what_was_said_leaves_without_being_asked_for(
         assert said not in sent
 
 
-@pytest.mark.requirement("R6.observability.content")
+@pytest.mark.requirement("observability.content")
 async def test_content_is_sent_when_asked_for_without_secrets(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -211,7 +211,7 @@ async def test_content_is_sent_when_asked_for_without_secrets(
     assert SECRET.encode() not in b"".join(collector.bodies)
 
 
-@pytest.mark.requirement("R6.observability.langfuse")
+@pytest.mark.requirement("observability.langfuse")
 async def test_langfuse_is_sent_what_it_reads_with_its_keys(
     tmp_path: Path, fake: FakeProvider, collector: Collector, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -249,7 +249,7 @@ async def test_langfuse_is_sent_what_it_reads_with_its_keys(
     assert "sk-lf-very-secret" not in caplog.text and keys not in caplog.text
 
 
-@pytest.mark.requirement("R6.observability.langfuse", "R6.observability.content")
+@pytest.mark.requirement("observability.langfuse", "observability.content")
 async def test_content_goes_only_where_it_is_asked_for(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
@@ -268,8 +268,8 @@ async def test_content_goes_only_where_it_is_asked_for(
     assert not [key for span in collector.spans for key in span.attributes if key.startswith("langfuse.")]
 
 
-@pytest.mark.requirement("R6.observability.langfuse")
-async def test_langfuse_without_its_keys_is_told_and_sends_nothing(
+@pytest.mark.requirement("observability.langfuse")
+async def test_langfuse_without_its_keys_is_reported_and_sends_nothing(
     tmp_path: Path, fake: FakeProvider, collector: Collector, caplog: pytest.LogCaptureFixture
 ) -> None:
     langfuse = {"enabled": True, "base_url": collector.url, "secret_key_env": "LANGFUSE_SECRET"}
@@ -281,7 +281,7 @@ async def test_langfuse_without_its_keys_is_told_and_sends_nothing(
     assert "LANGFUSE_SECRET" in told.getMessage()
 
 
-def test_the_doctor_tells_what_keeps_traces_from_being_sent() -> None:
+def test_the_doctor_shows_what_keeps_traces_from_being_sent() -> None:
     def findings(environ: dict[str, str], **sections: Any) -> dict[str, str | None]:
         return trace_findings(load_settings(environ=environ, overrides=sections))
 
@@ -293,7 +293,7 @@ def test_the_doctor_tells_what_keeps_traces_from_being_sent() -> None:
     assert problem == "its keys are missing; set LF_SECRET"
 
 
-@pytest.mark.requirement("R6.observability.dead")
+@pytest.mark.requirement("observability.dead")
 async def test_a_collector_that_talks_without_end_is_not_listened_to(
     tmp_path: Path, fake: FakeProvider
 ) -> None:
@@ -310,7 +310,7 @@ async def test_a_collector_that_talks_without_end_is_not_listened_to(
 
 
 @pytest.mark.parametrize("trouble", ["refused", "hangs", "error"])
-@pytest.mark.requirement("R6.observability.dead")
+@pytest.mark.requirement("observability.dead")
 async def test_an_endpoint_that_does_not_work_neither_slows_nor_fails_a_run(
     tmp_path: Path, fake: FakeProvider, trouble: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -32,8 +32,8 @@ class PromptPart(AnswerModel):
 
 
 class SentPromptAnswer(AnswerModel):
-    """The whole system prompt that an agent's last answer was given to. Its digest stands in the details
-    of that message as `systemDigest`; `blocks` is empty when it is not kept any more."""
+    """The system prompt of an agent's last model call. The details of the answer have its digest as
+    `systemDigest`; `blocks` is empty once the text was deleted."""
 
     digest: str
     message_id: str
@@ -43,27 +43,29 @@ class SentPromptAnswer(AnswerModel):
 
 
 class PromptAnswer(AnswerModel):
-    """One agent's prompt: its file below the project's root, and the text that the next call bears."""
+    """One agent's prompt: its file below the project's root, and the text of the next call."""
 
     agent_path: str
     file: str
     digest: str
     content: str
-    source: Literal["file", "edited"] = Field(description="`edited`: an edit of this session holds.")
-    pending: bool = Field(description="The edit holds from the end of the pause on.")
+    source: Literal["file", "edited"] = Field(description="`edited`: this session has an edit.")
+    pending: bool = Field(description="The edit applies from the end of the pause on.")
     file_digest: str
-    sent: SentPromptAnswer | None = Field(description="What was really sent; null before the first call.")
+    sent: SentPromptAnswer | None = Field(description="What was last sent; null before the first call.")
 
 
 class EditPrompt(RequestModel):
-    """A new text for one agent's prompt, for this session; with `write` the file itself is changed, for
-    every session of the project."""
+    """A new text for one agent's prompt in this session. `write` changes the file itself, for every session
+    of the project."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"content": "You answer in one sentence."}})
 
     content: str = Field(min_length=1, max_length=1024 * 1024)
     base_hash: str | None = Field(
-        default=None, max_length=64, description="The digest of the text that was edited; 409 for another."
+        default=None,
+        max_length=64,
+        description="The digest of the text that was edited; another digest is a conflict.",
     )
     write: bool = False
 
@@ -80,7 +82,7 @@ class PromptEditAnswer(AnswerModel):
 
 
 class WorktreeAnswer(AnswerModel):
-    """The project's files as they were then, a tree of git's. `state` is `taken`, `unchanged`, `failed` or
+    """A snapshot of the project's files, stored as a git tree. `state` is `taken`, `unchanged`, `failed` or
     `skipped`; `detail` says why."""
 
     id: str
@@ -93,16 +95,16 @@ class WorktreeAnswer(AnswerModel):
 
 class CheckpointDetail(CheckpointAnswer):
     messages: list[MessageAnswer] = Field(
-        description="The conversation as it was then, in order, whatever became of it since."
+        description="The conversation at the checkpoint, in order, including messages superseded since."
     )
     prompts: list[PromptAnswer]
     edits: list[PromptEditAnswer]
     worktree: WorktreeAnswer | None
-    proposal: str | None = Field(description="The compaction that waits for the operator's decision.")
+    proposal: str | None = Field(description="The compaction that waits for a decision.")
 
 
 class RollBack(RequestModel):
-    """Where to go back to: a checkpoint, or a message of the root agent (which is kept)."""
+    """The target of a rollback: a checkpoint, or a message of the root agent, which is kept."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"checkpoint_id": "ckp_01JZ0000000000000000000000"}}
@@ -110,19 +112,17 @@ class RollBack(RequestModel):
 
     checkpoint_id: str | None = Field(default=None, max_length=64)
     message_id: str | None = Field(default=None, max_length=64)
-    files: bool = Field(
-        default=False, description="Also restore the files that agents have written since, and nobody else."
-    )
+    files: bool = Field(default=False, description="Also restore files that only agents wrote since.")
     stage: bool = Field(
-        default=False, description="With `files`: only answer what would be restored and what is in the way."
+        default=False, description="With `files`: preview what would be restored, and the conflicts."
     )
     force: bool = Field(
-        default=False, description="With `files`: also restore what was changed by others, or by commands."
+        default=False, description="With `files`: also restore files changed by others or by commands."
     )
     plan: str | None = Field(
         default=None,
         max_length=64,
-        description="With `files`: the `plan` of what was staged; 409 when it would be another one now.",
+        description="With `files`: the `plan` of the preview; a conflict when the files changed since.",
     )
 
     @model_validator(mode="after")
@@ -137,7 +137,7 @@ class RollBack(RequestModel):
 class UndoRollback(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"force": False}})
 
-    force: bool = Field(default=False, description="Also bring back files that were changed since.")
+    force: bool = Field(default=False, description="Also restore files that changed since.")
 
 
 class FileLeftAnswer(AnswerModel):
@@ -148,7 +148,7 @@ class FileLeftAnswer(AnswerModel):
 
 
 class FileChangeAnswer(AnswerModel):
-    """A file that is restored; `diff` is from now to then, null for what is no text or too long."""
+    """A file that is restored; `diff` leads from now to then, null for binary or long files."""
 
     path: str
     change: Literal["modified", "created", "deleted"]
@@ -156,7 +156,7 @@ class FileChangeAnswer(AnswerModel):
 
 
 class StagedRollbackAnswer(AnswerModel):
-    """What a rollback would do to the files; nothing was changed. `plan` names exactly this."""
+    """A preview of a rollback's effect on files. `plan` identifies it."""
 
     plan: str
     restored: list[FileChangeAnswer]
@@ -164,8 +164,8 @@ class StagedRollbackAnswer(AnswerModel):
 
 
 class RestoredFilesAnswer(AnswerModel):
-    """What a rollback did to files. `checkpoint_id` keeps how they were before; `undo_conflicts` are those
-    that undoing it left alone."""
+    """The effect of a rollback on files. `checkpoint_id` has their state before; `undo_conflicts` are the
+    files that undoing it did not restore."""
 
     checkpoint_id: str
     restored: list[str]
@@ -176,12 +176,14 @@ class RestoredFilesAnswer(AnswerModel):
 class ForkSession(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"message_id": "msg_01JZ0000000000000000000000"}})
 
-    message_id: str = Field(max_length=64, description="The last message of the fork, of the root agent.")
+    message_id: str = Field(
+        max_length=64, description="The last message of the fork; a message of the root agent."
+    )
 
 
 class RollbackAnswer(AnswerModel):
-    """A rollback. `messages` is how many it took out of the conversation, `compactions` are those that
-    it has undone, `checkpoints` those that are taken back with it."""
+    """A rollback: how many `messages` it removed from the conversation, which `compactions` it undid, and
+    which `checkpoints` it superseded."""
 
     id: str
     session_id: str
@@ -197,6 +199,6 @@ class RollbackAnswer(AnswerModel):
 
 
 class PromptsAnswer(AnswerModel):
-    """Each agent's system prompt as the next model call would bear it."""
+    """The system prompt of each agent for its next model call."""
 
     prompts: list[PromptAnswer]

@@ -15,15 +15,15 @@ class CompactSession(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"strategy": "drop"}})
 
     strategy: Strategy | None = Field(
-        default=None, description="In place of the one in the project file. `checkpoint` only proposes."
+        default=None, description="Overrides the strategy of the project file. `checkpoint` only proposes."
     )
     agent_path: str = Field(
-        default="primary", max_length=1000, description="Whose context: a subagent's while it runs."
+        default="primary", max_length=1000, description="The agent; a subagent must be running."
     )
 
 
 class CompactionAnswer(AnswerModel):
-    """One compaction. Estimates are tokens of a whole request with what is reserved for its answer."""
+    """One compaction. Estimates are tokens of a whole request plus the reserve for its answer."""
 
     id: str
     session_id: str
@@ -42,26 +42,26 @@ class CompactionAnswer(AnswerModel):
     summary: str | None
     plugins_fired: list[dict[str, Any]]
     plugin_cost: dict[str, Any] | None = Field(
-        description="What a summarizer has used: tokens, and `cost_usd`, null when its price is not known."
+        description="The usage of the summarizer: tokens and `cost_usd`, null when the price is unknown."
     )
     fallback_occurred: bool
     fallback_reason: str | None
     operator_flag: Literal["good", "bad", "neutral"] | None
     operator_notes: str | None
     checkpoint_id: str | None
-    undone_by: str | None = Field(description="The rollback that brought the original messages back.")
+    undone_by: str | None = Field(description="The rollback that restored the original messages.")
     details: dict[str, Any]
 
 
 class CompactAnswer(AnswerModel):
-    """What became of it; `compaction` is null when nothing could be taken away."""
+    """The result; `compaction` is null when nothing could be removed."""
 
     outcome: Literal["completed", "noop", "proposed"]
     compaction: CompactionAnswer | None
 
 
 class PreviewedMessage(AnswerModel):
-    """A message that would be left, in short. `id` is null for a summary that does not exist yet."""
+    """A message that would remain, shortened. `id` is null for a summary that is not stored yet."""
 
     id: str | None
     role: str
@@ -71,7 +71,7 @@ class PreviewedMessage(AnswerModel):
 
 
 class CompactionPreview(AnswerModel):
-    """A compaction that was not carried out, and the conversation that it would leave."""
+    """A compaction that was not applied, and the conversation that it would leave."""
 
     record: CompactionAnswer
     messages: list[PreviewedMessage]
@@ -85,7 +85,7 @@ class FlagCompaction(RequestModel):
 
 
 class EditCompaction(RequestModel):
-    """What is not given stays."""
+    """Omitted fields do not change."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"summary": "The tests pass now."}})
 

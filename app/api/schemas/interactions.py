@@ -1,4 +1,4 @@
-"""Interactions on the wire: what is asked of humans, and their answers."""
+"""Interactions on the wire: questions and permission requests to people, and their answers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _VALUES = (str, bool, int, float, type(None))
 
 
 def _of_its_own_shape(answers: Any) -> Any:
-    # Checked as one shape: of a union, every member's complaints would be told, under names of its own.
+    # Checked as one shape: a union reports the complaints of every member, under names of its own.
     shape = _TEXTS_IN_ORDER if isinstance(answers, list) else _TEXTS_BY_ID
     return None if answers is None else shape.validate_python(answers)
 
 
 def _plain_value(value: Any) -> Any:
     if not isinstance(value, _VALUES):
-        raise ValueError("must be a text, a number, true, false or null; of a file, the id of its upload")
+        raise ValueError("must be a string, a number, true, false or null; for a file, the id of its upload")
     return value
 
 
@@ -40,9 +40,9 @@ InteractionStateName = Literal["pending", "answered", "cancelled", "expired"]
 
 
 class InteractionAnswer(AnswerModel):
-    """A question and what became of it. `request` and `answer` have the shape of the `kind`.
+    """A question and its outcome. `kind` decides the shape of `request` and `answer`.
 
-    `permission`: `request` has `tool`, `permission`, `subjects` (what needs consent, whole), `reason`,
+    `permission`: `request` has `tool`, `permission`, `subjects` (what needs consent, complete), `reason`,
     `source` (`rule` or `watchdog`) and `suggestions` (the rules that `always` stores); `answer` has
     `answer`, and `comment`, `rules`, `scope` or `covered_by` where they apply. `ask`: `summary` and
     `questions`, each with `id`, `title`, `description`, `options`, `multiple`, `allow_other`; `answers` by
@@ -81,28 +81,28 @@ class AnswerInteraction(RequestModel):
     answer: Literal["once", "always", "reject"] | None = None
     rule: Annotated[int, Field(strict=True)] | Pattern | None = Field(
         default=None,
-        description="What `always` stores: the number of one suggestion, from 0, or a pattern of your own "
-        "for the same permission; without it every suggestion.",
+        description="The rule that `always` stores: the index of a suggestion, or a pattern of your own for "
+        "the same permission. By default every suggestion is stored.",
     )
     scope: Literal["session", "project"] | None = Field(
-        default=None, description="Where `always` stores it; the session without."
+        default=None, description="Where `always` stores the rule; by default in the session."
     )
-    comment: str | None = Field(default=None, max_length=2000, description="Said to the model.")
+    comment: str | None = Field(default=None, max_length=2000, description="A comment for the model.")
     answers: GivenTexts = Field(
         default=None,
         description="By question id (`ask`), or in the order of the questions (`question`): the labels of "
-        "the options that are chosen, or a text of your own where that is possible.",
+        "the chosen options, or free text where that is allowed.",
     )
     values: dict[Name, FormValue] | None = Field(
-        default=None, description="By field name; a file is the id of an upload."
+        default=None, description="By field name; for a file, the id of its upload."
     )
 
 
 _BELONGS_TO = {"rule": "always", "scope": "always", "comment": "reject"}
 
 
-def given_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
-    """Return what a body says; raises `ValidationFailed` when its parts do not fit together."""
+def answer_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
+    """Return the answer of a body; raises `ValidationFailed` when its fields contradict each other."""
     wrong = {
         name: f"belongs to the answer `{answer}`"
         for name, answer in _BELONGS_TO.items()
@@ -110,11 +110,11 @@ def given_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
     }
     said = [name for name in ("answer", "answers", "values") if getattr(body, name) is not None]
     if not said:
-        wrong["answer"] = "is required, or `answers` or `values`: see the kind of the question"
+        wrong["answer"] = "is required, or `answers` or `values`, as the kind of the question says"
     for name in said[1:]:
-        wrong[name] = f"does not go together with `{said[0]}`"
+        wrong[name] = f"cannot be combined with `{said[0]}`"
     if wrong:
-        raise ValidationFailed("The answer does not fit together.", fields=wrong)
+        raise ValidationFailed("The fields of the answer contradict each other.", fields=wrong)
     if body.answers is not None:
         return Answers(body.answers)
     if body.values is not None:

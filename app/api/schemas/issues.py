@@ -28,19 +28,19 @@ class CreateIssue(RequestModel):
     title: str = Field(description=_TITLE)
     body: str = Field(default="", description=_TEXT)
     attachments: list[str] = Field(
-        default_factory=list, max_length=50, description="Ids of files that were uploaded for this project."
+        default_factory=list, max_length=50, description="Ids of files uploaded for this project."
     )
 
 
 class EditIssue(RequestModel):
-    """What is not given stays as it is; an assignment of null takes it away."""
+    """Omitted fields do not change; an assignment of null removes it."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"assignment": "workflow:fix"}})
 
     title: str | None = Field(default=None, description=_TITLE)
-    body: str | None = Field(default=None, description=f"{_TEXT} The first text is kept.")
+    body: str | None = Field(default=None, description=f"{_TEXT} The original text is kept.")
     assignment: str | None = Field(
-        default=None, description=f"{_ASSIGNMENT}; it starts the work. Null takes it away."
+        default=None, description=f"{_ASSIGNMENT}; it starts the work. Null removes it."
     )
 
     @model_validator(mode="after")
@@ -70,7 +70,7 @@ class LinkIssue(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"kind": "blocks", "target": 7}})
 
     kind: LinkKind
-    target: int = Field(description="The number of the other issue, of the same project.")
+    target: int = Field(description="The number of the other issue in the same project.")
 
 
 class AttachFiles(RequestModel):
@@ -89,7 +89,7 @@ class IssueAnswer(AnswerModel):
     number: int
     title: str
     body: str
-    original_body: str | None = Field(description="The first text, once it was edited.")
+    original_body: str | None = Field(description="The original text, after an edit.")
     status: IssueStatus
     assignment: str | None = Field(description=_ASSIGNMENT)
     created_by: str
@@ -115,14 +115,14 @@ class IssueSummary(AnswerModel):
 
 
 class IssuePage(PageOf[IssueSummary]):
-    """One page of issues: the newest first, or with a search the best first."""
+    """One page of issues, newest first; a search returns the best matches first."""
 
 
 class EditedIssue(IssueAnswer):
     """An issue after an edit."""
 
     updated_fields: list[Literal["title", "body", "assignment"]] = Field(
-        description="What has really changed."
+        description="The fields that changed."
     )
 
 
@@ -147,7 +147,7 @@ class IssueUpdateAnswer(AnswerModel):
 
 
 class IssueLinkAnswer(AnswerModel):
-    """A link as one of its issues sees it; `outgoing` is false when the other one has it."""
+    """A link, seen from one of its issues; `outgoing` is false when it starts at the other one."""
 
     id: str
     kind: LinkKind
@@ -164,7 +164,7 @@ class IssueLinkAnswer(AnswerModel):
 
 
 class TodoCountsAnswer(AnswerModel):
-    """The checklist in figures, without what was abandoned."""
+    """Counts of the checklist, without abandoned entries."""
 
     total: int
     completed: int
@@ -178,12 +178,12 @@ class TodoCountsAnswer(AnswerModel):
 
 
 class IssueDetailAnswer(IssueAnswer):
-    """One issue with all that belongs to it; the newest 200 `updates`, from the oldest of them on.
-    `legal_transitions` are the statuses that it can have next."""
+    """One issue with its history, links, files and checklist counts. `updates` are the newest 200, oldest
+    first. `legal_transitions` are the statuses that it can change to."""
 
     legal_transitions: list[IssueStatus]
     updates: list[IssueUpdateAnswer]
-    earlier_updates: int = Field(description="How many there are before those; `GET .../updates` has all.")
+    earlier_updates: int = Field(description="How many updates are older; `GET .../updates` has all.")
     links: list[IssueLinkAnswer]
     attachments: list[UploadAnswer]
     todo_counts: TodoCountsAnswer
@@ -212,7 +212,7 @@ class IssueAttachments(AnswerModel):
 
 
 def _legal_transitions(status: str) -> list[str]:
-    """Return the statuses that may follow, in the order of an issue's life."""
+    """Return the statuses that an issue can change to, in the order of its life."""
     legal = ISSUE_MOVES[IssueState(status)]
     return [state.value for state in IssueState if state in legal]
 

@@ -25,15 +25,15 @@ class PostMessage(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"content": "Why does test_total fail?"}})
 
     content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
-    # A list, of which the length is looked at before what is in it.
+    # A list: its length is checked before its items.
     attachments: list[ImageAttachment] = Field(default=[], max_length=MAX_ATTACHMENTS)
     model: str | None = Field(
-        default=None, max_length=200, description="An alias or `provider:model`, for the run of this message."
+        default=None, max_length=200, description="An alias or `provider:model` for the run of this message."
     )
     mode: Literal["queue", "steer", "reject"] | None = Field(
         default=None,
-        description="While a run is active: wait for its end (`queue`, the default), enter it at the next "
-        "message boundary (`steer`), or be refused (`reject`).",
+        description="During an active run: queue the message (`queue`, the default), steer the run at its "
+        "next message boundary (`steer`), or refuse the message (`reject`).",
     )
 
 
@@ -44,7 +44,7 @@ class EditMessage(RequestModel):
 
 
 class MessageAnswer(AnswerModel):
-    """One message. `position` is null while it waits in the queue."""
+    """One message. `position` is null while it is queued."""
 
     id: str
     session_id: str
@@ -57,14 +57,14 @@ class MessageAnswer(AnswerModel):
     complete: bool
     superseded: bool
     superseded_by: str | None = Field(
-        description="The rollback (`rbk_`) or compaction (`cmp_`) that took it out of the conversation."
+        description="The rollback (`rbk_`) or compaction (`cmp_`) that superseded it."
     )
     delivery: str
     created_at: Time
 
 
 def brief(row: Any) -> MessageAnswer:
-    """Return a stored message without the bytes of pictures that a tool showed."""
+    """Return a stored message without the bytes of images in tool results."""
     answer = MessageAnswer.model_validate(row)
     if "images" not in answer.details:
         return answer

@@ -1,4 +1,4 @@
-"""What all request and answer models share: strictness, and how times are written.
+"""The base classes of all request and answer models.
 
 Owns: the two base classes and the time type. Never: a noun's fields.
 """
@@ -22,13 +22,13 @@ Time = Annotated[
 
 
 class RequestModel(BaseModel):
-    """A body that a client sends: unknown fields are refused by name."""
+    """A request body: unknown fields are refused by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class AnswerModel(BaseModel):
-    """A body that the daemon sends; it is built from rows by attribute."""
+    """An answer body, built from the attributes of rows."""
 
     model_config = ConfigDict(defer_build=True, from_attributes=True, frozen=True)
 
@@ -38,6 +38,6 @@ class PageOf(AnswerModel, Generic[T]):
 
     items: list[T]
     next_cursor: str | None = Field(
-        description="Send it as `cursor` for the next page; null on the last one."
+        description="Send it as `cursor` to get the next page; null on the last page."
     )
-    total: int = Field(description="How many items there are in all pages.")
+    total: int = Field(description="The number of items on all pages.")

@@ -17,14 +17,14 @@ class Health(AnswerModel):
 
 
 class Check(AnswerModel):
-    """One thing that was looked at; `absent`: the daemon does without it."""
+    """One check; `absent`: the daemon works without it."""
 
     status: Literal["ok", "failed", "absent"]
     detail: str | None = None
 
 
 class Readiness(AnswerModel):
-    """`ready` is true when nothing that the daemon needs has failed."""
+    """`ready` is true when no required check failed."""
 
     ready: bool
     checks: dict[str, Check]
@@ -38,26 +38,26 @@ class Versions(AnswerModel):
 
 
 class CreateToken(RequestModel):
-    """A token of the scope `agent` needs a session and an agent, one of the scope `plugin` a project and
-    the plugin's name; the others take neither."""
+    """The scope `agent` requires `session_id` and `agent_path`, the scope `plugin` requires `project_id` and
+    `plugin`; other scopes take none of these."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"name": "dashboard", "scope": "read-only"}})
 
     name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
     scope: Scope = "operator"
     session_id: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Of an agent's token: it acts in this session only."
+        default=None, description="Scope `agent`: the only session of the token."
     )
     agent_path: Annotated[str, Field(max_length=500)] | None = Field(
-        default=None, description="Of an agent's token: whose tools it calls."
+        default=None, description="Scope `agent`: the agent whose tools the token calls."
     )
     project_id: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Of a plugin's token: whose sessions it reads."
+        default=None, description="Scope `plugin`: the project whose sessions the token reads."
     )
     plugin: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="Of a plugin's token: the plugin's name."
+        default=None, description="Scope `plugin`: the name of the plugin."
     )
-    expires_at: AwareDatetime | None = Field(default=None, description="null never expires.")
+    expires_at: AwareDatetime | None = Field(default=None, description="By default the token never expires.")
 
 
 class TokenAnswer(AnswerModel):
@@ -74,7 +74,7 @@ class TokenAnswer(AnswerModel):
 
 
 class CreatedTokenAnswer(TokenAnswer):
-    token: str = Field(description="The secret; it is shown here once and is not stored.")
+    token: str = Field(description="The secret; it is shown once and is not stored.")
 
 
 class LaunchLink(AnswerModel):
@@ -97,8 +97,8 @@ class AuditEntry(AnswerModel):
 
 
 class SessionCatchUp(AnswerModel):
-    """What happened in one session after `from_seq - 1`. With `has_more`, ask again from
-    `through_seq`; with `resync` the log was trimmed, so read the session anew."""
+    """The events of one session from `from_seq` on. With `has_more`, continue from `through_seq`. With
+    `resync` the log was trimmed: reload the session."""
 
     session_id: str
     from_seq: int
@@ -118,7 +118,7 @@ SEVERITIES: dict[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error":
 
 
 class LogRecord(AnswerModel):
-    """One record. `fields` are the event's own; those of the event `log` are a `message` in words."""
+    """One record. `fields` depend on the event; the event `log` has a `message`."""
 
     id: int
     created_at: Time
@@ -135,7 +135,7 @@ class LogRecord(AnswerModel):
 
 
 def _level(severity: int) -> Level:
-    """Return the most serious level that the number reaches."""
+    """Return the highest level that the number reaches."""
     reached: Level = "debug"
     for level, number in SEVERITIES.items():
         if severity >= number:

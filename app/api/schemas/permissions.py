@@ -23,12 +23,12 @@ class CreatePermission(RequestModel):
     permission: Permission = Field(
         description="A tool, a `tool.action`, a capability, a glob over those, or `*`."
     )
-    pattern: Pattern = Field(description="What it is about: a command, a path, a host; or `*`.")
+    pattern: Pattern = Field(description="The subject: a command, a path or a host; or `*`.")
     action: Action = "ask"
 
 
 class RuleAnswer(AnswerModel):
-    """A rule as such, without where it comes from."""
+    """A rule without its origin."""
 
     permission: str
     pattern: str
@@ -45,8 +45,8 @@ class PermissionAnswer(AnswerModel):
     created_by: str
     created_at: Time
     effective: bool = Field(
-        description="False when the project file overrules it for every agent: then it changes nothing."
+        description="False when the project file overrules it for every agent, so that it has no effect."
     )
     overruled_by: RuleAnswer | None = Field(
-        description="The rule of the project file that does; null when it is effective."
+        description="The rule of the project file that overrules it; null when it is effective."
     )

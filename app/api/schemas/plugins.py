@@ -14,22 +14,22 @@ class PluginAnswer(AnswerModel):
 
     name: str
     agent_path: str
-    package: str = Field(description="As the project file says it.")
+    package: str = Field(description="As written in the project file.")
     isolation: Literal["agent", "project"]
-    version: str | None = Field(description="Null when the manifest cannot be used.")
+    version: str | None = Field(description="Null when the manifest is unusable.")
     description: str | None
     hooks: list[str]
     roles: list[str]
-    tools: list[str] = Field(description="Full names; an agent has what its `tools` enable.")
+    tools: list[str] = Field(description="Full names; an agent gets those that its `tools` enable.")
     state: Literal["unusable", "stopped", "starting", "ready", "restarting", "disabled"] = Field(
-        description="`unusable`: manifest or config are wrong, or there is none. `disabled`: it failed "
-        "too often and is not started again until an operator enables it."
+        description="`unusable`: manifest or config are missing or wrong. `disabled`: it failed too often "
+        "and is not started until an operator enables it."
     )
     reason: str | None = Field(description="Why it is unusable, restarting or disabled.")
     failures: int
     pid: int | None
-    memory_bytes: int = Field(description="Of its process and all that it started.")
-    log: list[str] = Field(description="The last lines that it logged or wrote to stderr, oldest first.")
+    memory_bytes: int = Field(description="Of its process and its child processes.")
+    log: list[str] = Field(description="The last lines of its log and stderr, oldest first.")
 
 
 class PluginsAnswer(AnswerModel):
@@ -37,4 +37,4 @@ class PluginsAnswer(AnswerModel):
 
 
 class EnabledAnswer(AnswerModel):
-    enabled: int = Field(description="How many of its processes were disabled; 0 when none was.")
+    enabled: int = Field(description="How many of its processes were disabled before.")

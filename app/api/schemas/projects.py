@@ -27,26 +27,29 @@ class LoadProject(RequestModel):
 
 
 class ActAnswer(AnswerModel):
-    """One thing that a project would do or be allowed."""
+    """One thing that a project does or is allowed to do."""
 
     kind: ActKind
-    where: str = Field(description="The agent's path, or the entry of the section, that it stands in.")
+    where: str = Field(description="The path of the agent, or the entry of the section, that declares it.")
     text: str
-    file: str | None = Field(description="The project file that says so, below the project's root.")
+    file: str | None = Field(description="The project file that declares it, below the project's root.")
     line: int | None
     digest: str | None = Field(description="The digest of a prompt's text.")
     change: Literal["added", "removed"] | None = Field(
-        description="Against the version that is trusted: more than that, or a protection that is gone."
+        description="Compared with the trusted version: a new request, or a removed protection."
     )
 
 
 class TrustAnswer(AnswerModel):
-    """Whether a project may act. `changed`: the last trusted version acts, and a newer one waits."""
+    """Whether a project may run. `changed`: the trusted version stays active, and a newer one waits for
+    trust."""
 
     state: Literal["trusted", "untrusted", "changed"]
-    digest: str | None = Field(description="Names the newest version that compiles; trust it by this.")
+    digest: str | None = Field(
+        description="Identifies the newest version that compiles; send it to trust that version."
+    )
     by: Literal["operator", "always", "settings"] | None = Field(description="Why it is trusted.")
-    acts: list[ActAnswer] = Field(description="What the newest version would do.")
+    acts: list[ActAnswer] = Field(description="What the newest version asks for.")
 
 
 class TrustProject(RequestModel):
@@ -54,8 +57,10 @@ class TrustProject(RequestModel):
         json_schema_extra={"example": {"digest": "0c9d2f1e5a7b4c3d8e6f90a1b2c3d4e5", "always": False}}
     )
 
-    digest: str = Field(min_length=1, max_length=64, description="`trust.digest`, of what you looked at.")
-    always: bool = Field(default=False, description="Whether later versions are trusted without a question.")
+    digest: str = Field(
+        min_length=1, max_length=64, description="The `trust.digest` of the version that you reviewed."
+    )
+    always: bool = Field(default=False, description="Also trust every later version.")
 
 
 class ProjectAnswer(AnswerModel):
@@ -70,24 +75,24 @@ class ProjectAnswer(AnswerModel):
 
 
 class ProjectDetail(ProjectAnswer):
-    diagnostics: list[Diagnostic] = Field(description="Findings of the last load, warnings included.")
+    diagnostics: list[Diagnostic] = Field(description="Diagnostics of the last load, including warnings.")
     compiled_digest: str | None
 
 
 class ValidationAnswer(AnswerModel):
-    """Whether a project file is valid, and every finding at once."""
+    """Whether a project file is valid, and all diagnostics."""
 
     valid: bool
     diagnostics: list[Diagnostic]
 
 
 class DslFile(AnswerModel):
-    path: str = Field(description="The file's path, as the project names it.")
+    path: str = Field(description="The path of the file, as the project names it.")
     content: str
 
 
 class DslAnswer(AnswerModel):
-    """The project's own files, as they are on disk now."""
+    """The project file and its overlay, as they are on disk now."""
 
     files: list[DslFile]
 
@@ -96,7 +101,7 @@ CapabilityKind = Literal["sandbox", "language_server", "debug_adapter", "runner"
 
 
 class Capability(AnswerModel):
-    """Something outside the daemon that it can use. `reason` says why it is not available."""
+    """A program or feature of the machine. `reason` says why it is not available."""
 
     name: str
     kind: CapabilityKind

@@ -9,8 +9,8 @@ from app.messages import Usage
 
 
 class ModelAnswer(AnswerModel):
-    """An alias and the `provider:model` that it stands for, in order. `problem` says why none of
-    them can be called; `context_window` is the first one's, in tokens."""
+    """An alias and its `provider:model` candidates, in order. `problem` says why none of them can be called;
+    `context_window` is that of the first candidate, in tokens."""
 
     alias: str
     chain: list[str]
@@ -35,7 +35,9 @@ class TestProvider(RequestModel):
     __test__ = False
 
     model: str | None = Field(
-        default=None, max_length=200, description="null takes one that an alias names or the provider offers."
+        default=None,
+        max_length=200,
+        description="By default a model of an alias, or one that the provider offers.",
     )
 
 

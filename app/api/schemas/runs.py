@@ -13,9 +13,9 @@ RunStateName = Literal["pending", "running", "succeeded", "failed", "cancelled",
 
 
 class RunAnswer(AnswerModel):
-    """A run of a subagent has the run and the tool call of its parent; with `background` the parent did
-    not wait for it. `usage` and `cost_usd` are the run's own; `total_usage` and `total_cost_usd` are with
-    those of all runs below it, as far as they have come."""
+    """The run of a subagent has `parent_run_id` and `parent_call_id`; with `background` the parent did not
+    wait for it. `usage` and `cost_usd` are those of the run alone; `total_usage` and `total_cost_usd` include
+    all runs below it so far."""
 
     id: str
     session_id: str
@@ -25,7 +25,7 @@ class RunAnswer(AnswerModel):
     error: dict[str, Any] | None
     trigger_message_id: str | None
     checkpoint_id: str | None
-    retry_of: str | None = Field(default=None, description="The failed run that this one tries again.")
+    retry_of: str | None = Field(default=None, description="The failed run that this run retries.")
     model: str | None
     step_count: int
     usage: Usage
@@ -41,7 +41,7 @@ class RunAnswer(AnswerModel):
 
 
 class ChildRunAnswer(AnswerModel):
-    """The run of a subagent, as its parent's run shows it. `call_id` is that of the parent's tool call."""
+    """The run of a subagent in the detail of its parent's run. `call_id` is the tool call of the parent."""
 
     id: str
     agent_path: str
@@ -85,7 +85,7 @@ class ToolCallAnswer(AnswerModel):
 
 
 class RunDetail(RunAnswer):
-    """`cost_incomplete`: a model call used tokens that have no known price; `cost_usd` is without it."""
+    """`cost_incomplete`: `cost_usd` lacks model calls whose price is unknown."""
 
     cost_incomplete: bool
     steps: list[StepAnswer]
@@ -94,9 +94,9 @@ class RunDetail(RunAnswer):
 
 
 class SentRequestAnswer(AnswerModel):
-    """What one model call was sent. With `verified`, the bytes of `body` have the digest that was
-    taken when they left (`request_digest`, xxh3 with 128 bits); without, the provider is configured
-    differently by now, and `body` is what it would be sent today."""
+    """The request of one model call. `verified`: the bytes of `body` have the `request_digest` (128-bit xxh3)
+    that was computed when they were sent. Otherwise the configuration of the provider changed since, and
+    `body` is what would be sent today."""
 
     run_id: str
     step: int
@@ -115,12 +115,12 @@ class ResumeSession(RequestModel):
     checkpoint_id: str | None = Field(
         default=None,
         max_length=64,
-        description="Which checkpoint to go on from; null is the newest open one.",
+        description="The checkpoint to resume from; by default the newest open one.",
     )
 
 
 class ResumedAnswer(AnswerModel):
-    """The run that was started; null when nothing was left to do."""
+    """The new run; null when nothing was left to do."""
 
     run: RunAnswer | None
 

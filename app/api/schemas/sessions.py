@@ -15,7 +15,7 @@ Title = Annotated[str, Field(max_length=200)]
 
 
 class SessionOverrides(RequestModel):
-    """What one session has in place of the project file's values, for its root agent."""
+    """Overrides of the project file for the root agent of one session."""
 
     model: str | None = Field(
         default=None, min_length=1, max_length=200, description="An alias or `provider:model`."
@@ -34,14 +34,14 @@ class CreateSession(RequestModel):
     project_id: str = Field(max_length=64)
     title: Title | None = None
     issue_number: int | None = Field(default=None, ge=1, le=2**31)
-    headless: bool = Field(default=False, description="True when nobody is there to answer questions.")
+    headless: bool = Field(default=False, description="True when nobody can answer questions.")
     overrides: SessionOverrides | None = Field(
-        default=None, description="Changes to the project file's values for this session alone."
+        default=None, description="Overrides of the project file for this session."
     )
 
 
 class ChangeSession(RequestModel):
-    """What is not given stays as it is."""
+    """Omitted fields do not change."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"title": "Fix the flaky tests"}})
 
@@ -54,7 +54,7 @@ class ChangeSession(RequestModel):
         default=None,
         min_length=1,
         max_length=200,
-        description="An alias or `provider:model`, from the next run on; null is the agent's own.",
+        description="An alias or `provider:model` for the next runs; null restores the agent's own model.",
     )
 
     @model_validator(mode="after")
@@ -64,12 +64,11 @@ class ChangeSession(RequestModel):
         return self
 
     def values(self) -> dict[str, Any]:
-        """Return what is to be changed."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class Tokens(AnswerModel):
-    """Token counts; `input` never includes the cached ones, `output` includes `reasoning`."""
+    """Token counts; `input` excludes cached tokens, `output` includes `reasoning`."""
 
     input: int
     output: int
@@ -80,9 +79,8 @@ class Tokens(AnswerModel):
 
 
 class CostSplit(AnswerModel):
-    """US dollars by who spent them: the sum of the calls whose price is known, null when there is none.
-    What a call without a known price has cost is not in it (that step has no `cost`); `incomplete`
-    when there is such a call."""
+    """US dollars by spender: the sum of the calls with a known price, null when there is none. `incomplete`:
+    the sum lacks calls whose price is unknown (their steps have no `cost`)."""
 
     primary: float | None
     compactor: float | None
@@ -92,8 +90,8 @@ class CostSplit(AnswerModel):
 
 
 class ContextUse(AnswerModel):
-    """How full an agent's context was at its last model call. `window_assumed`: nobody knows the model's
-    window, and `window` is the one that compaction reckons with."""
+    """How full an agent's context was at its last model call. `window_assumed`: the window of the model is
+    unknown, and `window` is the default that compaction assumes."""
 
     agent_path: str
     model: str
@@ -132,10 +130,8 @@ class LastRun(AnswerModel):
 
 
 class ListedSession(SessionAnswer):
-    pending_interactions: int = Field(default=0, description="How many questions wait for a human.")
-    last_run: LastRun | None = Field(
-        default=None, description="The newest run of the root agent: it says whether the work went well."
-    )
+    pending_interactions: int = Field(default=0, description="The number of open questions.")
+    last_run: LastRun | None = Field(default=None, description="The newest run of the root agent.")
 
 
 class SessionDetail(SessionAnswer):
@@ -144,18 +140,18 @@ class SessionDetail(SessionAnswer):
     cost_usd: CostSplit
     context: list[ContextUse]
     queued_messages: int
-    pending_interactions: int = Field(description="How many questions wait for a human.")
+    pending_interactions: int = Field(description="The number of open questions.")
     last_run: LastRun | None = Field(description="The newest run of the root agent.")
     active_run: str | None = Field(
-        description="The root agent's run under way, also while it waits for a person or for a place."
+        description="The active run of the root agent, also while it waits for an answer or for capacity."
     )
     background_runs: list[str] = Field(
-        description="Runs of subagents under way that no agent waits for. A cancel ends them."
+        description="Running subagents that no agent waits for. Cancelling the session ends them."
     )
-    last_seq: int = Field(description="The session's newest durable event; connect with it as `after_seq`.")
+    last_seq: int = Field(description="The newest durable event; connect with it as `after_seq`.")
 
 
 class ImportedSessionDetail(SessionDetail):
-    """A session that was imported, with what is to be known of its file."""
+    """An imported session, with warnings about its file."""
 
     warnings: list[str]

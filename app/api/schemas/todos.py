@@ -1,4 +1,4 @@
-"""Checklists, and what subagents propose for them, on the wire."""
+"""Checklists and checklist proposals on the wire."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.harness.issues.checklist import MAX_CONTENT, MAX_NOTE, MAX_PHASE
 from app.harness.issues.checklist_text import markdown
 from app.harness.issues.matching import is_live, is_open
 from app.harness.issues.todos import ChecklistState, TodoEdit
-from app.tools.planning.ports import TodoKind, TodoStatus
+from app.tools.planning.todo import TodoKind, TodoStatus
 
 ProposalStateName = Literal["proposed", "accepted", "rejected"]
-_CONTENT = "What is to be done, in one line."
-_PHASE = "The stage of the work that it belongs to."
-_POSITION = "Its place in the whole list, from 0; the others make room."
+_CONTENT = "The task, on one line."
+_PHASE = "The phase of the work."
+_POSITION = "The index in the whole list, from 0; later entries move down."
 
 
 class CreateTodo(RequestModel):
@@ -26,14 +26,15 @@ class CreateTodo(RequestModel):
 
     content: str = Field(max_length=MAX_CONTENT, description=_CONTENT)
     kind: TodoKind = Field(
-        default="step", description="`step` of the plan, or `criterion` that you sign off in the end."
+        default="step",
+        description="`step` of the plan, or acceptance `criterion` that an operator signs off.",
     )
     phase: str | None = Field(default=None, max_length=MAX_PHASE, description=_PHASE)
     position: int | None = Field(default=None, ge=0, le=1_000_000, description=_POSITION)
 
 
 class RejectClaim(RequestModel):
-    comment: str = Field(min_length=1, max_length=MAX_NOTE, description="What is missing; kept as a note.")
+    comment: str = Field(min_length=1, max_length=MAX_NOTE, description="What is missing; stored as a note.")
 
 
 class ResolveIssue(RequestModel):
@@ -41,23 +42,23 @@ class ResolveIssue(RequestModel):
 
 
 class EditTodo(RequestModel):
-    """What is not given stays as it is. At most one of `status`, `accept` and `reject`."""
+    """Omitted fields do not change. At most one of `status`, `accept` and `reject` is allowed."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"accept": True}})
 
     content: str | None = Field(default=None, max_length=MAX_CONTENT, description=_CONTENT)
-    phase: str | None = Field(default=None, max_length=MAX_PHASE, description=f"{_PHASE} Null: of none.")
+    phase: str | None = Field(default=None, max_length=MAX_PHASE, description=f"{_PHASE} Null removes it.")
     position: int | None = Field(default=None, ge=0, le=1_000_000, description=_POSITION)
     note: str | None = Field(default=None, min_length=1, max_length=MAX_NOTE)
     status: TodoStatus | None = Field(
-        default=None, description="`in_progress` puts the one that was in progress back to `pending`."
+        default=None, description="`in_progress` resets the entry that was in progress to `pending`."
     )
-    accept: Literal[True] | None = Field(default=None, description="Sign a criterion off.")
+    accept: Literal[True] | None = Field(default=None, description="Sign off a criterion.")
     reject: RejectClaim | None = Field(
-        default=None, description="Refuse the claim that a criterion is met: it is pending again."
+        default=None, description="Decline the claim that a criterion is met; it becomes pending again."
     )
     resolve: ResolveIssue | None = Field(
-        default=None, description="With `accept` of the last criterion: resolve the issue as well."
+        default=None, description="With `accept` of the last criterion: also resolve the issue."
     )
 
     @model_validator(mode="after")
@@ -108,15 +109,15 @@ class TodoAnswer(AnswerModel):
 
 
 class ChecklistAnswer(PageOf[TodoAnswer]):
-    """A checklist, whole and in its order."""
+    """The complete checklist in its order."""
 
     issue_number: int
-    open: int = Field(description="How many entries are still to be done.")
+    open: int = Field(description="The number of open entries.")
     markdown: str
 
     @classmethod
     def of(cls, found: ChecklistState, *, abandoned: bool) -> ChecklistAnswer:
-        """Return the list, with what was abandoned or without."""
+        """Return the checklist; `abandoned` includes abandoned entries."""
         rows = [row for row in found.rows if abandoned or is_live(row)]
         values: dict[str, Any] = {
             "items": [TodoAnswer.model_validate(row) for row in rows],
@@ -130,7 +131,7 @@ class ChecklistAnswer(PageOf[TodoAnswer]):
 
 
 class ProposalAnswer(AnswerModel):
-    """An entry that a subagent has proposed; `call_id` is the delegation that brought it."""
+    """An entry that a subagent proposed; `call_id` is the tool call of its delegation."""
 
     id: str
     session_id: str

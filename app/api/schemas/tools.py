@@ -10,7 +10,7 @@ from app.api.schemas.model import AnswerModel, RequestModel, Time
 
 
 class FsRequirementAnswer(AnswerModel):
-    """The cage must let the caller read (`ro`) or write (`rw`) the paths that the call names."""
+    """The cage must allow the caller to read (`ro`) or write (`rw`) the paths of the call."""
 
     kind: Literal["fs"]
     mode: Literal["ro", "rw"]
@@ -23,7 +23,7 @@ class SeccompRequirementAnswer(AnswerModel):
 
 
 class NetRequirementAnswer(AnswerModel):
-    """The cage must let the caller reach `target`, a host or `host:port`."""
+    """The cage must allow connections to `target`, a host or `host:port`."""
 
     kind: Literal["net"]
     target: str
@@ -43,13 +43,13 @@ RequirementAnswer = Annotated[
 
 
 class ToolAnswer(AnswerModel):
-    """A tool that exists. `parameters` and `result` are JSON Schemas."""
+    """One tool. `parameters` and `result` are JSON Schemas."""
 
     name: str
     namespace: str = Field(description="The first part of the name: `file` of `file.read`.")
     source: Literal["builtin", "agent", "plugin", "mcp"] = Field(description="Who provides the tool.")
     requires: list[RequirementAnswer] = Field(
-        description="What a cage must allow for a call. An agent without a cage has all of it."
+        description="What a cage must allow for a call. An agent without a cage may do all of it."
     )
     wire_name: str
     title: str
@@ -64,20 +64,24 @@ class ToolAnswer(AnswerModel):
 
 
 class AgentToolAnswer(AnswerModel):
-    """A tool as one agent has it. `origin` says which rule decided."""
+    """A tool of one agent. `origin` is the rule that enabled or disabled it."""
 
     name: str
     enabled: bool
     origin: str
     description: str | None
-    parameters: dict[str, Any] | None = Field(description="What the model is shown; null when disabled.")
+    parameters: dict[str, Any] | None = Field(
+        description="What the model gets; null when the tool is disabled."
+    )
 
 
 class CallTool(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"params": {"path": "README.md"}}})
 
     params: dict[str, Any] = Field(default_factory=dict)
-    agent_path: str = Field(default="primary", max_length=500, description="The agent to call it as.")
+    agent_path: str = Field(
+        default="primary", max_length=500, description="The agent that the call is made as."
+    )
 
 
 class ToolCallMetadata(AnswerModel):
@@ -85,12 +89,12 @@ class ToolCallMetadata(AnswerModel):
     truncated: bool | None = None
     output_path: str | None = None
     cage_notes: list[str] | None = Field(
-        default=None, description="What has happened to the agent's cage, for its model to know."
+        default=None, description="Changes of the agent's cage that its model should know."
     )
 
 
 class ToolEnvelopeAnswer(AnswerModel):
-    """The one shape of every tool's answer."""
+    """The result of every tool."""
 
     type: Literal["output", "error"]
     data: Any = None
@@ -101,8 +105,8 @@ class ToolEnvelopeAnswer(AnswerModel):
 
 
 class CommandAnswer(AnswerModel):
-    """A shell command. `running` until its shell has ended, then `background` while something that
-    it started goes on."""
+    """A shell command: `running` until its shell exits, then `background` while processes that it started
+    continue."""
 
     id: str
     agent_path: str
@@ -110,7 +114,7 @@ class CommandAnswer(AnswerModel):
     cwd: str
     state: Literal["running", "background", "ended"]
     pid: int | None
-    exit_code: int | None = Field(description="The shell's; null while it runs.")
+    exit_code: int | None = Field(description="The exit code of the shell; null while it runs.")
     timed_out: bool
     started_at: Time
     ended_at: Time | None

@@ -18,7 +18,7 @@ WorkflowRunStateName = Literal["queued", "running", "succeeded", "failed", "canc
 
 
 class WorkflowInputAnswer(AnswerModel):
-    """What a workflow declares about one input. `default` is null where there is none."""
+    """One declared input of a workflow. `default` is null when there is none."""
 
     type: InputType
     required: bool
@@ -29,7 +29,7 @@ class WorkflowInputAnswer(AnswerModel):
 
 
 class WorkflowAnswer(AnswerModel):
-    """A workflow of a project, as it is compiled now. `tools` are those of the root agent that a run has."""
+    """A workflow of a project, as compiled now. `tools` are the tools of its root agent."""
 
     name: str
     description: str
@@ -39,9 +39,9 @@ class WorkflowAnswer(AnswerModel):
     timeout_seconds: int
     concurrency: int
     schedule: str | None = Field(description="Cron expression of five fields, UTC.")
-    next_at: Time | None = Field(description="When the schedule starts it next.")
-    queued: int = Field(description="How many runs wait for their turn.")
-    running: int = Field(description="How many runs are at work, or wait for a human.")
+    next_at: Time | None = Field(description="The next scheduled start.")
+    queued: int = Field(description="The number of queued runs.")
+    running: int = Field(description="The number of active runs, including runs that wait for a person.")
 
     @classmethod
     def of(
@@ -72,22 +72,20 @@ class InvokeWorkflow(RequestModel):
     inputs: dict[str, Any] = Field(
         default_factory=dict,
         max_length=64,
-        description="Values by the names of the inputs; of a `file` the id of an upload.",
+        description="Values by input name; for a `file`, the id of an upload.",
     )
-    issue_number: int | None = Field(
-        default=None, ge=1, le=2**31 - 1, description="The issue that the run works on."
-    )
+    issue_number: int | None = Field(default=None, ge=1, le=2**31 - 1, description="The issue of the run.")
 
 
 class Invoker(AnswerModel):
-    """Who started a run. An agent acts with an operator's authority: its `id` is `agent:primary`."""
+    """The author of a run. An agent acts with the authority of an operator; its `id` is `agent:primary`."""
 
     type: Literal["operator", "guest"]
     id: str
 
 
 class RunFailure(AnswerModel):
-    """Why a run did not succeed."""
+    """Why a run failed."""
 
     code: str
     message: str
@@ -97,28 +95,28 @@ class WorkflowRunSummary(AnswerModel):
     id: str
     project_id: str
     workflow: str
-    session_id: str | None = Field(description="The session that it works in; null while it waits.")
+    session_id: str | None = Field(description="The session of the run; null while it is queued.")
     state: WorkflowRunStateName
     session_state: SessionStateName | None = Field(
-        description="What its session does: a run under way is `running` also while its session is `paused`."
+        description="The state of its session. An active run is `running` also while its session is `paused`."
     )
-    pending_interactions: int = Field(description="How many questions of its session wait for a human.")
+    pending_interactions: int = Field(description="The number of open questions in its session.")
     cause: WorkflowCause
     invoked_by: Invoker
     issue_number: int | None
-    scheduled_for: Time | None = Field(description="The time that a schedule meant.")
+    scheduled_for: Time | None = Field(description="The scheduled time.")
     timeout_seconds: int
-    elapsed_ms: int = Field(description="How long it has worked, without the time in which it waited.")
-    duration_ms: int | None = Field(description="From its beginning to its end; null until then.")
+    elapsed_ms: int = Field(description="Working time, without waiting for people.")
+    duration_ms: int | None = Field(description="From start to end; null until then.")
     created_at: Time
     started_at: Time | None
     completed_at: Time | None
     error: RunFailure | None
-    cost_usd: float | None = Field(description="US dollars, once it has ended; null when it is not known.")
+    cost_usd: float | None = Field(description="US dollars, after the end; null when unknown.")
 
     @classmethod
     def of(cls, run: WorkflowRun, session_state: str | None, pending: int) -> Self:
-        """`pending`: how many questions of the run's session wait for a human."""
+        """`pending` is the number of open questions in the run's session."""
         columns = {
             **run.model_dump(exclude={"slot"}),
             "scheduled_for": run.slot,

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from app.api.dependencies import PrincipalDep, ServicesDep
-from app.daemon.lifespan import Services
+from app.daemon.services import Services
 from app.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -34,8 +34,7 @@ _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg
 
 @router.get("/")
 async def get_page(principal: PrincipalDep, services: ServicesDep) -> HTMLResponse:
-    """The page; all that it is told beforehand is who is looking at it, how large a file may be, and what
-    does not protect whoever uses it."""
+    """The page, with the name of its user, the size limit of uploads, and the warnings of the daemon."""
     page = await asyncio.to_thread((_FOLDER / "templates" / "index.html").read_text, encoding="utf-8")
     largest = str(services.management.uploads.max_bytes)
     warnings = "".join(_warnings(services))
@@ -44,10 +43,12 @@ async def get_page(principal: PrincipalDep, services: ServicesDep) -> HTMLRespon
 
 
 def _warnings(services: Services) -> Iterator[str]:
-    """Yield what stands beside the daemon's name: that anybody may come in, or that cages hold less."""
+    """Yield the warnings beside the daemon's name: no sign-in, no cages, or weaker ones."""
     if services.settings.auth.mode == "insecure":
-        yield _pill("no sign-in", "bad", "Everybody who reaches this address is let in (auth.mode).")
-    tier = services.tier
+        yield _pill(
+            "no sign-in", "bad", "Anyone who reaches this address can use the daemon (auth.mode is insecure)."
+        )
+    tier = services.machine.tier
     if tier.name != "full":
         words, tone = _TIERS[tier.name]
         yield _pill(words, tone, f"{tier.reason}. {tier.advice or ''}".strip())

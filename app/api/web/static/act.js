@@ -1,4 +1,4 @@
-// Buttons and forms that ask the daemon for something: one request at a time, and what is refused is told.
+// Buttons and forms that send requests: one at a time, with refusals shown.
 
 import { h } from "/static/dom.js";
 
@@ -19,7 +19,7 @@ export function actForm(properties, work, onError, ...children) {
   return form;
 }
 
-/** Do `work()`; `controls` are off meanwhile, and whoever was at one of them is there again afterwards. Returns
+/** Do `work()`; `controls` are off meanwhile, and the focus returns to the one that had it. Returns
  * whether it went well. */
 export async function doing(controls, work, onError) {
   if (controls.some((control) => control.getAttribute("aria-disabled") === "true")) return false;

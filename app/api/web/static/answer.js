@@ -1,11 +1,11 @@
-// One answer of the model: thinking, text and tool calls in the order in which they came.
+// One answer of the model: thinking, text and tool calls in their order.
 
 import { h, oncePerFrame, replace } from "/static/dom.js";
 import { dollars, duration, firstLine, tokens, words } from "/static/format.js";
 import { MarkdownView } from "/static/markdown.js";
 import { ToolCard } from "/static/tool_card.js";
 
-/** `gap` is true when deltas of it were missed: its stored text is then to be read once it has ended. */
+/** `gap` is true when deltas were missed: the stored text is then read once the answer has ended. */
 export class Answer {
   constructor(id, { onCard }) {
     this.id = id;

@@ -3,10 +3,10 @@
 const BASE = "/api/v1";
 const PAGE = 100;
 
-/** The keys of requests of which nobody knows whether they arrived, by address and body. */
+/** The idempotency keys of requests whose outcome is unknown, by address and body. */
 const UNKNOWN = new Map();
 
-/** What the daemon (or the network) refused. `code` is the daemon's, or `unreachable`. */
+/** An error of the daemon or the network. `code` is the daemon's, or `unreachable`. */
 export class ApiError extends Error {
   constructor(status, { code, message, details, request_id: requestId }) {
     super(message);

@@ -1,4 +1,4 @@
-// The page: which view is open, and how the parts of the page know of each other.
+// The page: which view is open, and how the parts of the page are wired.
 
 import { request } from "/static/api.js";
 import { byId, h, replace } from "/static/dom.js";
@@ -21,12 +21,12 @@ const NARROW = matchMedia("(max-width: 60rem)");
 const PAGES = { issues: IssueList, filing: IssueFiling, issue: IssuePage, workflows: WorkflowList, workflow: WorkflowPage, run: WorkflowRunPage, trust: TrustPage };
 
 const view = byId("view");
-/** How far each address was scrolled, for whoever comes back to it. */
+/** The scroll position of each address, for when it is opened again. */
 const scrolled = new Map();
 let route = routeOf("");
 let hash = "";
 let opened = null;
-/** Whether the open page could not be read. */
+/** Whether loading the open page failed. */
 let broken = false;
 
 const sidebar = new Sidebar({

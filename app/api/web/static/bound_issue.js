@@ -1,4 +1,4 @@
-// The issue that a session works on, beside its conversation: bound, shown with its checklist, and unbound.
+// The issue of a session, beside its conversation: bind it, show its checklist, unbind it.
 
 import { allItems, request } from "/static/api.js";
 import { actButton, actForm } from "/static/act.js";
@@ -50,8 +50,8 @@ export class BoundIssue {
     const issues = await allItems(`/projects/${encodeURIComponent(project)}/issues?${UNFINISHED}`, { limit: MOST });
     const choice = h("select", { id: "bind-number", "aria-label": "Issue" }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
     const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.onError, choice, h("button", { type: "submit", class: "small", id: "bind" }, "Bind"));
-    const told = h("p", { class: "quiet" }, "This session has no issue. Bind one to let the agent keep its checklist.");
-    redraw(this.root, told, issues.length ? form : h("p", {}, h("a", { href: to.filing(project) }, "File an issue"), " first."));
+    const hint = h("p", { class: "quiet" }, "This session has no issue. Bind one to let the agent keep its checklist.");
+    redraw(this.root, hint, issues.length ? form : h("p", {}, h("a", { href: to.filing(project) }, "File an issue"), " first."));
   }
 
   async #bind(number) {

@@ -1,5 +1,5 @@
-// The checklist of an issue: steps of the plan and criteria of acceptance. What an agent says is done of a
-// criterion is a claim; here it is signed off.
+// The checklist of an issue: steps of the plan and acceptance criteria. An agent claims that a criterion is met;
+// an operator signs it off here.
 
 import { create, request } from "/static/api.js";
 import { actButton, actForm } from "/static/act.js";
@@ -24,11 +24,11 @@ export class Checklist {
   constructor({ path, onError, onChanged }) {
     Object.assign(this, { path, onError, onChanged });
     this.list = h("div", { class: "todos" });
-    this.told = h("span", { class: "quiet", role: "status" });
+    this.count = h("span", { class: "quiet", role: "status" });
     const text = h("input", { name: "content", required: true, maxLength: 2000, placeholder: "Add to the checklist", "aria-label": "New checklist entry", autocomplete: "off" });
     const kind = h("select", { name: "kind", "aria-label": "Kind of the new entry" }, h("option", { value: "step" }, "step"), h("option", { value: "criterion" }, "criterion"));
     const form = actForm({ class: "row wrap todo-form" }, (sent) => this.#add(sent), onError, text, kind, h("button", { type: "submit", class: "small" }, "Add"));
-    this.root = h("section", { class: "checklist", "aria-label": "Checklist" }, h("h3", {}, "Checklist ", this.told), this.list, form);
+    this.root = h("section", { class: "checklist", "aria-label": "Checklist" }, h("h3", {}, "Checklist ", this.count), this.list, form);
   }
 
   show(todos, issue) {
@@ -42,7 +42,7 @@ export class Checklist {
     const live = this.#todos.filter((todo) => todo.status !== "abandoned");
     const dropped = this.#todos.filter((todo) => todo.status === "abandoned");
     const done = live.filter((todo) => todo.status === "completed").length;
-    this.told.textContent = live.length ? `${done} of ${live.length} done` : "";
+    this.count.textContent = live.length ? `${done} of ${live.length} done` : "";
     let phase = null;
     const rows = live.map((todo) => {
       const head = todo.phase && todo.phase !== phase ? h("li", { class: "phase quiet" }, todo.phase) : null;
@@ -128,7 +128,7 @@ export class Checklist {
 
 function standing(todo) {
   if (todo.accepted_at) return `criterion, accepted by ${person(todo.accepted_by)}`;
-  return todo.status === "completed" ? `criterion, ${person(todo.completed_by)} says it is met` : "criterion";
+  return todo.status === "completed" ? `criterion, claimed as met by ${person(todo.completed_by)}` : "criterion";
 }
 
 function note(one) {

@@ -1,4 +1,4 @@
-// Writing to the agent and steering its run: which buttons make sense in which state.
+// The message field and the buttons of a run; the state of the session decides which buttons are shown.
 
 import { create, request } from "/static/api.js";
 import { byId } from "/static/dom.js";
@@ -13,9 +13,9 @@ const HINTS = {
 };
 
 const ASKING = "The agent waits for your answer. Resume continues without it; Stop ends the run.";
-const CONSENT = "The agent waits for your answer. New messages wait, too. Resume continues without the answer; Stop ends the run.";
+const CONSENT = "The agent waits for your answer. New messages are queued. Resume continues without the answer; Stop ends the run.";
 
-/** Where this tab keeps what was written and not sent, as a list of session and text. */
+/** Where this tab keeps unsent drafts, as a list of session and text. */
 const DRAFTS = "kaged.drafts";
 
 export class Composer {

@@ -1,5 +1,5 @@
 // The conversation of one session: stored messages and live frames become the same elements.
-// Every frame may come twice (once stored, once live); showing it again changes nothing.
+// A frame may come twice, stored and live; rendering it again changes nothing.
 
 import { Answer } from "/static/answer.js";
 import { h } from "/static/dom.js";
@@ -260,8 +260,8 @@ export class Conversation {
     const facts = [asked ? "Run paused for an answer" : `Run ${state}`, asked ? "" : why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", total > (cost ?? 0) ? `${dollars(total)} with subagents` : dollars(cost), duration(took)];
     const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
     place.append(line);
-    const told = this.#last?.root.querySelector(".failure")?.textContent;
-    if (error?.message && error.message !== told) line.append(h("span", { class: "failure" }, error.message));
+    const shown = this.#last?.root.querySelector(".failure")?.textContent;
+    if (error?.message && error.message !== shown) line.append(h("span", { class: "failure" }, error.message));
   }
 
   /** After a cancel nothing that waits starts by itself. */

@@ -1,4 +1,4 @@
-// What stands beside the conversation: the issue worked on, use of tokens, prompts, tools, the audit trail, the session itself.
+// The panel beside the conversation: issue, tokens, prompts, tools, audit trail and actions of the session.
 
 import { address, allItems, downloadAddress, request } from "/static/api.js";
 import { BoundIssue } from "/static/bound_issue.js";
@@ -189,7 +189,7 @@ export class Details {
         { class: "row wrap" },
         h("a", { class: "button", href: downloadAddress(`${session.path}/export`), download: "" }, "Export"),
         h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.draw())) }, "Archive"),
-        confirmed("Delete", "Really delete?", remove),
+        confirmed("Delete", "Delete for good?", remove),
       ),
     ];
   }
@@ -208,7 +208,7 @@ function pairs(entries, shown) {
   return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
 }
 
-/** Return a button that asks once more before it does `work`. */
+/** Return a button that asks for confirmation before it does `work`. */
 function confirmed(label, question, work) {
   const button = h("button", { type: "button", class: "danger" }, label);
   let asked = false;

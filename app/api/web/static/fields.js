@@ -1,5 +1,5 @@
-// Fields of a form that somebody else has declared: an agent (kaged.form) or the author of a workflow.
-// What is wrong with a value stands beside its field, whether this page or the daemon has found it.
+// Form fields declared by an agent (kaged.form) or by a workflow. Errors are shown beside their field, whether this
+// page or the daemon found them.
 
 import { h } from "/static/dom.js";
 import { FileField } from "/static/file_field.js";
@@ -53,8 +53,8 @@ class Field {
     this.error = h("p", { class: "field-error", id: `${this.id}-error`, "aria-live": "polite" });
     this.file = spec.type === "file" ? new FileField(this.id, { ...options, onProblem: (problem) => this.tell(problem) }) : null;
     this.control = this.file?.input ?? control(spec, this.id);
-    const told = spec.description ? h("p", { class: "quiet", id: `${this.id}-about` }, spec.description) : null;
-    this.control.setAttribute("aria-describedby", `${told ? `${this.id}-about ` : ""}${this.id}-error`);
+    const hint = spec.description ? h("p", { class: "quiet", id: `${this.id}-about` }, spec.description) : null;
+    this.control.setAttribute("aria-describedby", `${hint ? `${this.id}-about ` : ""}${this.id}-error`);
     if (spec.required) this.control.setAttribute("aria-required", "true");
     this.control.addEventListener("input", () => this.tell(""));
     const mark = spec.required ? "" : h("span", { class: "quiet" }, " (optional)");
@@ -64,7 +64,7 @@ class Field {
       "div",
       { class: "field", data: { field: spec.name, type: spec.type } },
       boolean ? h("div", { class: "row" }, this.control, label) : label,
-      told,
+      hint,
       boolean ? null : (this.file?.root ?? this.control),
       this.error,
     );

@@ -1,11 +1,11 @@
-// A file that is handed in: chosen or dropped, sent at once, with its progress, and taken back.
+// A file field: choose or drop a file, upload it at once with its progress, and remove it.
 
 import { h, replace } from "/static/dom.js";
 import { size } from "/static/format.js";
 import { sizeProblem, upload } from "/static/upload.js";
 
-/** The file goes to `uploadPath` as soon as it is there, unless it is too large;
- * `onProblem(text)` is told why a file could not be handed in. */
+/** The file is sent to `uploadPath` at once, unless it is too large;
+ * `onProblem(text)` gets the reason why a file was not uploaded. */
 export class FileField {
   #stop = null;
 

@@ -1,12 +1,12 @@
-// Going back in a session: what was taken out stays readable, folded, and each point of the conversation
-// offers to go back to it or to go on from it elsewhere.
+// Rewind and fork: removed messages stay readable in a fold, and each message offers to rewind to it or to fork
+// the session there.
 
 import { create, request } from "/static/api.js";
 import { h, replace } from "/static/dom.js";
 
 const WHY = { rbk: "rolled back", cmp: "compacted" };
 
-/** What a page does about the history of the session that is open. `path()` is the session's address. */
+/** The history of the open session. `path()` is the session's address. */
 export class History {
   constructor({ path, onChanged, onFork, onError }) {
     this.path = path;
@@ -56,7 +56,7 @@ export class History {
   async #stage(id, panel) {
     const staged = await request("POST", `${this.path()}/rollback`, { message_id: id, files: true, stage: true });
     const shown = staged.restored.map((file) =>
-      h("details", {}, h("summary", {}, `${file.change === "created" ? "comes back" : file.change === "deleted" ? "is deleted" : "is restored"}: ${file.path}`), file.diff ? h("pre", { tabIndex: 0 }, file.diff) : null),
+      h("details", {}, h("summary", {}, `${file.change === "created" ? "is recreated" : file.change === "deleted" ? "is deleted" : "is restored"}: ${file.path}`), file.diff ? h("pre", { tabIndex: 0 }, file.diff) : null),
     );
     const left = staged.conflicts.map((file) => h("li", {}, `${file.path}: ${file.reason}`));
     replace(

@@ -1,4 +1,4 @@
-// Files of an issue: handed in by choosing or dropping them, and fetched again.
+// The files of an issue: upload, download and removal.
 
 import { downloadAddress, request } from "/static/api.js";
 import { actButton } from "/static/act.js";

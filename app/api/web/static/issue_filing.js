@@ -1,4 +1,4 @@
-// Filing a new issue, and the form that editing one uses as well.
+// The form that files or edits an issue.
 
 import { create } from "/static/api.js";
 import { actForm } from "/static/act.js";
@@ -71,7 +71,7 @@ function problem(name) {
   return h("p", { class: "field-error", id: `issue-${name}-error`, "aria-live": "polite" });
 }
 
-/** Show the daemon's findings beside the fields; false when they belong to none. */
+/** Show the daemon's errors beside their fields; false when they belong to none. */
 function tellFields(error, errors, form) {
   const found = Object.entries(error.details?.fields ?? {}).filter(([name]) => errors[name]);
   for (const [name, text] of found) errors[name].textContent = text;

@@ -1,4 +1,4 @@
-// What has happened to an issue, from the oldest to the newest, and a place to say something.
+// The history of an issue, oldest first, and the comment field.
 
 import { create } from "/static/api.js";
 import { actForm } from "/static/act.js";
@@ -35,7 +35,7 @@ function entry(update) {
   return h(
     "li",
     { class: update.kind === "comment" ? "said" : "", data: { kind: update.kind, visibility: update.visibility } },
-    h("p", { class: "quiet" }, `${person(update.author)} ${told(update)} · ${moment(update.created_at)}`, internal ? h("span", { class: "badge" }, "for operators only") : null),
+    h("p", { class: "quiet" }, `${person(update.author)} ${summary(update)} · ${moment(update.created_at)}`, internal ? h("span", { class: "badge" }, "for operators only") : null),
     update.kind === "comment" ? comment(update.body) : changed(update),
   );
 }
@@ -52,14 +52,16 @@ function value({ metadata }, which) {
   return found?.[1] ?? null;
 }
 
-function told(update) {
+function summary(update) {
   switch (update.kind) {
     case "comment":
       return "said";
     case "status_change":
-      return `moved it from ${words(value(update, "old"))} to ${words(value(update, "new"))}`;
+      return `changed the status from ${words(value(update, "old"))} to ${words(value(update, "new"))}`;
     case "assignment_change":
-      return value(update, "new") ? `assigned it to ${assignee(value(update, "new"))}, before ${assignee(value(update, "old"))}` : `took it from ${assignee(value(update, "old"))}`;
+      if (!value(update, "new")) return `unassigned ${assignee(value(update, "old"))}`;
+      if (!value(update, "old")) return `assigned it to ${assignee(value(update, "new"))}`;
+      return `changed the assignment from ${assignee(value(update, "old"))} to ${assignee(value(update, "new"))}`;
     case "title_edit":
       return "changed the title";
     case "body_edit":

@@ -1,4 +1,4 @@
-// How an issue stands to others of its project.
+// The links between an issue and others of its project.
 
 import { request } from "/static/api.js";
 import { actButton, actForm } from "/static/act.js";

@@ -20,14 +20,14 @@ export class IssueList {
     this.page = page;
     this.route = route;
     this.path = `/projects/${encodeURIComponent(route.project)}/issues`;
-    this.told = h("p", { class: "quiet", role: "status" });
+    this.count = h("p", { class: "quiet", role: "status" });
     this.list = h("div", { id: "issues" });
     this.reload = later(() => this.#load());
   }
 
   async open() {
     this.page.title("Issues");
-    replace(this.page.root, this.#head(), this.told, this.list);
+    replace(this.page.root, this.#head(), this.count, this.list);
     await this.#load();
   }
 
@@ -91,7 +91,7 @@ export class IssueList {
 
   #draw() {
     const filtered = this.route.status !== "all" || this.route.search;
-    this.told.textContent = `${this.#total} issue${this.#total === 1 ? "" : "s"}`;
+    this.count.textContent = `${this.#total} issue${this.#total === 1 ? "" : "s"}`;
     const none = h("p", { class: "empty" }, filtered ? "No issue matches." : "This project has no issues yet.");
     const more = h("div", { class: "more" }, h("button", { type: "button", data: { key: "more" }, onclick: () => this.#more() }, "More"));
     redraw(this.list, this.#items.length ? h("ul", { class: "rows" }, this.#items.map((issue) => this.#row(issue))) : none, this.#cursor ? more : null);
@@ -100,8 +100,8 @@ export class IssueList {
   #row(issue) {
     const facts = [
       `filed by ${person(issue.created_by)}`,
-      issue.assignment ? `works on it: ${assignee(issue.assignment)}` : null,
-      `changed ${ago(issue.updated_at)}`,
+      issue.assignment ? `assigned to ${assignee(issue.assignment)}` : null,
+      `updated ${ago(issue.updated_at)}`,
     ];
     return h(
       "li",

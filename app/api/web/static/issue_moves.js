@@ -6,10 +6,10 @@ import { h, redraw } from "/static/dom.js";
 import { words } from "/static/format.js";
 import { statusPill } from "/static/issue_words.js";
 
-/** Whoever closes an issue says why. */
+/** Closing an issue needs a comment. */
 const NEEDS_COMMENT = new Set(["resolved", "rejected"]);
 const LABELS = { triaged: "Triaged", assigned: "Assigned", in_progress: "In progress", resolved: "Resolve…", rejected: "Reject…", reopened: "Reopen" };
-const ASKS = { resolved: "What was done?", rejected: "Why not?" };
+const ASKS = { resolved: "What was done?", rejected: "Reason" };
 
 export class IssueMoves {
   #issue = null;

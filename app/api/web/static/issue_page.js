@@ -1,4 +1,4 @@
-// One issue: its text, its checklist and its history, and beside them what can be done with it.
+// One issue: text, checklist and history, with its actions beside them.
 
 import { allItems, request } from "/static/api.js";
 import { Checklist } from "/static/checklist.js";

@@ -1,4 +1,4 @@
-// What an issue is about: title, status, who filed it, and its text, which can be edited.
+// Title, status, author and text of an issue, and the form to edit them.
 
 import { request } from "/static/api.js";
 import { h, replace } from "/static/dom.js";

@@ -1,4 +1,4 @@
-// Statuses and people of issues, as they are shown.
+// The words for statuses and people of issues.
 
 import { h } from "/static/dom.js";
 import { words } from "/static/format.js";
@@ -8,7 +8,7 @@ export const STATUSES = ["open", "triaged", "assigned", "in_progress", "resolved
 
 const FINISHED = new Set(["resolved", "rejected"]);
 
-/** Every status of an issue on which there is something left to do, as a part of an address. */
+/** Every status of an unfinished issue, as part of an address. */
 export const UNFINISHED = STATUSES.filter((name) => !FINISHED.has(name))
   .map((name) => `status=${name}`)
   .join("&");

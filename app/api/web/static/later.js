@@ -1,4 +1,4 @@
-// Reading again after changes: many of them at once are read once, and never twice at a time.
+// Reloads after changes: several changes cause one reload, and reloads never overlap.
 
 const PAUSE = 150;
 

@@ -15,7 +15,7 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;
 const TABLE_RULE = /^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$/;
 
-/** Shows a growing text inside `root`: only blocks that have changed are built anew. */
+/** Shows a growing text inside `root`: only changed blocks are built again. */
 export class MarkdownView {
   #sources = [];
 

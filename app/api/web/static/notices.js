@@ -1,4 +1,4 @@
-// What went wrong, told at the top until somebody closes it.
+// Errors, shown at the top until somebody closes them.
 
 import { byId, h } from "/static/dom.js";
 
@@ -21,7 +21,7 @@ export function tell(error) {
   root.append(notice);
 }
 
-/** Take away what was told with this code, and is not so any more. */
+/** Remove the notices with this code, which no longer apply. */
 export function forget(code) {
   for (const notice of [...byId("notices").children]) if (notice.dataset.code === code) notice.remove();
 }

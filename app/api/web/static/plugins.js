@@ -1,9 +1,9 @@
-// The plugins of a session's project: how they fare, why one does not, and having it started again.
+// The plugins of a session's project: their state, the reason of a failure, and the button that enables one.
 
 import { request } from "/static/api.js";
 import { h } from "/static/dom.js";
 
-/** Return what is shown of a project's plugins, nothing when it has none. `again` draws anew. */
+/** Return the list of a project's plugins, nothing when it has none. `again` draws it again. */
 export async function pluginsOf(projectId, { again, onError }) {
   const path = `/projects/${encodeURIComponent(projectId)}/plugins`;
   const { plugins } = await request("GET", path);

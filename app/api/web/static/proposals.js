@@ -1,4 +1,4 @@
-// What subagents of a session propose for the checklist of its issue: taken, or turned down.
+// The checklist proposals of a session's subagents: accept or reject them.
 
 import { allItems, request } from "/static/api.js";
 import { actButton } from "/static/act.js";

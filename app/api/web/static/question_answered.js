@@ -1,4 +1,4 @@
-// What became of a question: shown where it was asked, to everybody and for good.
+// The outcome of a question, shown where it was asked.
 
 import { h } from "/static/dom.js";
 import { moment, size, words } from "/static/format.js";

@@ -1,4 +1,4 @@
-// The card of questions with options to choose from, or to write an answer to: `kaged.ask` and `question`.
+// The card of questions with options or free text: `kaged.ask` and `question`.
 
 import { h } from "/static/dom.js";
 import { who } from "/static/question_words.js";
@@ -53,7 +53,7 @@ class Question {
     this.error = h("p", { class: "field-error", id: `${name}-error`, "aria-live": "polite" });
     this.own = other ? h(options.length ? "input" : "textarea", { class: "own-answer", maxLength: 4000, "aria-label": options.length ? "Your own answer" : title, "aria-describedby": `${name}-error` }) : null;
     const type = multiple ? "checkbox" : "radio";
-    const choice = (value, label, told) => h("label", {}, h("input", { type, name, value }), h("span", {}, label, told ? h("span", { class: "quiet" }, told) : null));
+    const choice = (value, label, hint) => h("label", {}, h("input", { type, name, value }), h("span", {}, label, hint ? h("span", { class: "quiet" }, hint) : null));
     const offered = options.map((option, at) => choice(String(at), option.label, option.description));
     if (other && options.length) offered.push(h("div", { class: "row own-row" }, choice("own", "Other", null), this.own));
     this.root = h(

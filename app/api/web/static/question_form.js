@@ -1,4 +1,4 @@
-// The card of a form that an agent has made: `kaged.form`.
+// The card of a form of an agent: `kaged.form`.
 
 import { h } from "/static/dom.js";
 import { Fields } from "/static/fields.js";

@@ -1,5 +1,4 @@
-// The card of a call that needs consent. What is asked is shown whole and as it is: nobody should allow what
-// they could not read.
+// The card of a permission request. It shows the whole request: nobody should allow what they cannot read.
 
 import { h } from "/static/dom.js";
 import { who } from "/static/question_words.js";
@@ -9,7 +8,7 @@ const SCOPES = { session: "in this session", project: "in every session of this 
 export class PermissionCard {
   /** `answer(body)` is called with what was decided. */
   constructor({ tool, subjects, reason, source, suggestions }, { agentPath, answer }) {
-    this.comment = h("input", { type: "text", maxLength: 2000, placeholder: "A word to the agent, if you reject", "aria-label": "A word to the agent, if you reject" });
+    this.comment = h("input", { type: "text", maxLength: 2000, placeholder: "Reason for the agent, if you reject", "aria-label": "Reason for the agent, if you reject" });
     this.scope = h("select", { "aria-label": "Scope of the rule" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
     const button = (name, text, body) => h("button", { type: "button", class: name === "once" ? "primary" : name === "reject" ? "danger" : "", data: { answer: name }, onclick: () => answer({ answer: name, ...body() }) }, text);
     const comment = () => (this.comment.value.trim() ? { comment: this.comment.value.trim() } : {});
@@ -26,7 +25,7 @@ export class PermissionCard {
       subjects.map((subject) => h("pre", { class: "subject", tabIndex: 0 }, visible(subject))),
       h("p", { class: "quiet" }, source === "watchdog" ? `The watchdog: ${reason}` : visible(reason)),
       suggestions.length
-        ? h("p", { class: "quiet suggested" }, "Always would allow ", suggestions.map((rule, at) => [at ? ", " : "", h("code", {}, visible(`${rule.permission} ${rule.pattern}`))]), " ", this.scope)
+        ? h("p", { class: "quiet suggested" }, "“Always” allows ", suggestions.map((rule, at) => [at ? ", " : "", h("code", {}, visible(`${rule.permission} ${rule.pattern}`))]), " ", this.scope)
         : null,
       h("div", { class: "row wrap" }, this.buttons, this.comment),
     );

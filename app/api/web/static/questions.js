@@ -1,4 +1,4 @@
-// What waits for a human: one card for each question, above the message field, until it is answered.
+// Open questions: one card each, above the message field, until it is answered.
 
 import { allItems, request } from "/static/api.js";
 import { byId } from "/static/dom.js";
@@ -6,7 +6,7 @@ import { ChoicesCard } from "/static/question_choices.js";
 import { FormCard } from "/static/question_form.js";
 import { PermissionCard } from "/static/question_permission.js";
 
-/** A card that moves into another's place takes no click that was meant for the other. */
+/** A card that moves into the place of another ignores clicks for a moment: they were meant for the other. */
 const ARMED_AFTER = 400;
 const SHOWN_ANSWERS = 200;
 const OPENED = new Set(["permission.requested", "interaction.requested"]);
@@ -126,7 +126,7 @@ export class Questions {
     }
   }
 
-  /** Show what is wrong beside what it is about; the rest is told as everywhere. */
+  /** Show each problem beside its field, and the rest as a notice. */
   #refused(card, error) {
     const rest = error.details?.fields ? card.refuse(error.details.fields) : null;
     if (rest === null) this.onError(error);

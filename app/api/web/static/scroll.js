@@ -18,7 +18,7 @@ export function followScroll(scroller, button) {
   };
   scroller.addEventListener("scroll", () => {
     const rest = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-    // Only whoever scrolls back leaves the end: a page that grew or a view that shrank meanwhile does not.
+    // Only scrolling back leaves the end: a page that grew or a view that shrank meanwhile does not.
     if (rest < NEAR) following = true;
     else if (scroller.scrollTop < before) following = false;
     before = scroller.scrollTop;

@@ -1,4 +1,4 @@
-// One open session: what is stored is read first, then the stream goes on from there.
+// One open session: reads what is stored, then follows the stream from there.
 
 import { allItems, request } from "/static/api.js";
 import { Stream } from "/static/stream.js";

@@ -1,4 +1,4 @@
-// The view of sessions: the conversation of the open one, what it asks, the message field, the details.
+// The view of the open session: conversation, questions, message field, details.
 
 import { Composer } from "/static/composer.js";
 import { Conversation } from "/static/conversation.js";

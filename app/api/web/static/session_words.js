@@ -1,4 +1,4 @@
-// What is said of a session where it stands in a list or a head: what it does, or how its last run ended.
+// The words for the state of a session: what it does, or how its last run ended.
 
 import { words } from "/static/format.js";
 

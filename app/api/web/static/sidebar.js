@@ -1,5 +1,5 @@
-// The list on the left: the views, and the projects with what the open view has of them. It is kept up to
-// date by the stream of all sessions, and hands that stream on.
+// The sidebar: the views, and the projects with their entries of the open view. It follows the stream of all
+// sessions, and forwards its frames.
 
 import { address, allItems, create, request } from "/static/api.js";
 import { byId, h, oncePerFrame, redraw } from "/static/dom.js";
@@ -51,7 +51,7 @@ export class Sidebar {
 
   #follow() {
     setInterval(() => this.draw(), REFRESH_EVERY);
-    // Projects have no stream of their own: whoever comes back to the page sees them as they are.
+    // Projects have no stream of their own: a return to the page reads them again.
     addEventListener("focus", () => this.refresh().catch(this.onError));
     this.stream = new Stream("/ws", {
       onFrame: (frame) => this.#take(frame),
@@ -141,7 +141,7 @@ export class Sidebar {
       const { pending_interactions: pending } = await request("GET", `/sessions/${encodeURIComponent(sessionId)}`);
       if (turn === this.#asked.get(sessionId)) this.update(sessionId, { pending_interactions: pending });
     } catch {
-      // Gone meanwhile, or the list is read anew once the daemon answers.
+      // Gone meanwhile, or the list is read again once the daemon answers.
     }
   }
 
@@ -149,7 +149,7 @@ export class Sidebar {
     try {
       this.#put(await request("GET", `/sessions/${encodeURIComponent(sessionId)}`));
     } catch {
-      // Gone already, or never there: the conversation tells the reader.
+      // Gone already, or never there: the conversation shows that.
     }
   }
 

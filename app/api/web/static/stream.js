@@ -1,4 +1,4 @@
-// A WebSocket that comes back: it remembers the last `seq` and asks for what it has missed.
+// A WebSocket that reconnects: it remembers the last `seq` and requests the missed frames.
 
 import { socketAddress } from "/static/api.js";
 
@@ -58,7 +58,7 @@ export class Stream {
     this.#socket = socket;
     this.#heardAt = Date.now();
     socket.onopen = () => {
-      // A daemon that refuses opens the socket as well, to say why: the first word tells them apart.
+      // A daemon that refuses opens the socket as well, to say why: the first word distinguishes them.
       if (socket === this.#socket) socket.send(PING);
     };
     socket.onmessage = (event) => {

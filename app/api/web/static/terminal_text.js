@@ -1,5 +1,5 @@
-// What a command prints, as it arrives: colours become spans, a carriage return starts its line anew, every
-// other control sequence is dropped. Text is set as text.
+// The output of a command: colours become spans, a carriage return restarts the line, other control sequences are
+// dropped. Text is set as text.
 
 import { h } from "/static/dom.js";
 

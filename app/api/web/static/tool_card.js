@@ -1,4 +1,4 @@
-// One tool call: a line that says what it does, and what it was given and answered behind it.
+// One tool call: a summary line, with arguments and result behind it.
 
 import { h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
@@ -92,7 +92,7 @@ export class ToolCard {
   }
 }
 
-/** Return the exit code that a command's result tells of: the call was done, what it ran says otherwise. */
+/** Return the exit code of a command's result: the call succeeded, but its command may have failed. */
 function exitCode(content) {
   const code = named(content ?? "")?.exit_code;
   return Number.isInteger(code) ? code : 0;

@@ -1,4 +1,4 @@
-// What a tool answered: named values, lists line by line, and the text below them.
+// The result of a tool: named values, lists line by line, and the text below them.
 
 import { h } from "/static/dom.js";
 
@@ -55,7 +55,7 @@ function isList(value) {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** One entry of a list; what was found in a file as other programs write it, with the lines around it. */
+/** One entry of a list; a match in a file is written as `file:line: text`, with the lines around it. */
 function line(entry) {
   if (typeof entry === "string") return entry;
   if (typeof entry?.file !== "string") return JSON.stringify(entry);

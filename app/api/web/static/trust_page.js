@@ -1,4 +1,4 @@
-// What a project would do, and the decision whether it may.
+// The trust decision: what a project asks for, and the buttons that allow or revoke it.
 
 import { request } from "/static/api.js";
 import { h, replace } from "/static/dom.js";

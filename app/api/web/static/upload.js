@@ -1,4 +1,4 @@
-// Handing in a file: its bytes go to the daemon as they are, and how far they have come is told.
+// The upload of a file, with its progress.
 
 import { ApiError, address, csrfHeader } from "/static/api.js";
 import { size } from "/static/format.js";
@@ -6,12 +6,12 @@ import { size } from "/static/format.js";
 const BASE = "/api/v1";
 const LARGEST = Number(document.documentElement.dataset.largestUpload);
 
-/** Return why a file is not even tried, null when it may be. */
+/** Return why a file cannot be uploaded, null when it can. */
 export function sizeProblem(file) {
-  return file.size > LARGEST ? `${file.name} has ${size(file.size)}; at most ${size(LARGEST)} can be handed in.` : null;
+  return file.size > LARGEST ? `${file.name} has ${size(file.size)}; an upload has at most ${size(LARGEST)}.` : null;
 }
 
-/** Send `file` to `path` and return what the daemon says of it. `onProgress(fraction)` is called while it goes;
+/** Send `file` to `path` and return the daemon's answer. `onProgress(fraction)` is called while it goes;
  * `signal` stops it. Throws `ApiError`, with the code `stopped` when it was stopped. */
 export function upload(path, file, { onProgress, signal } = {}) {
   return new Promise((done, failed) => {
@@ -29,7 +29,7 @@ export function upload(path, file, { onProgress, signal } = {}) {
       else failed(new ApiError(sending.status, sending.response?.error ?? { code: "failed", message: `The daemon answered with status ${sending.status}.` }));
     });
     sending.addEventListener("error", () => failed(new ApiError(0, { code: "unreachable", message: `${file.name} did not reach the daemon: it is too large, or the daemon does not answer.` })));
-    sending.addEventListener("abort", () => failed(new ApiError(0, { code: "stopped", message: `${file.name} was not handed in.` })));
+    sending.addEventListener("abort", () => failed(new ApiError(0, { code: "stopped", message: `${file.name} was not uploaded.` })));
     signal?.addEventListener("abort", () => sending.abort());
     sending.send(file);
   });

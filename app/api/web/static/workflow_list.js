@@ -36,7 +36,7 @@ export class WorkflowList {
 
   #row(workflow) {
     const count = Object.keys(workflow.inputs).length;
-    const facts = [count ? `${count} input${count === 1 ? "" : "s"}` : "no inputs", workflow.running ? `${workflow.running} at work` : null, workflow.queued ? `${workflow.queued} waiting` : null, workflow.next_at ? `next by its schedule: ${moment(workflow.next_at)}` : null];
+    const facts = [count ? `${count} input${count === 1 ? "" : "s"}` : "no inputs", workflow.running ? `${workflow.running} running` : null, workflow.queued ? `${workflow.queued} waiting` : null, workflow.next_at ? `next scheduled run: ${moment(workflow.next_at)}` : null];
     return h(
       "li",
       {},

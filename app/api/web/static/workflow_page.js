@@ -1,4 +1,4 @@
-// One workflow: what it does, a form of its inputs that starts it, and its runs.
+// One workflow: its description, the form that starts it, and its runs.
 
 import { allItems, create } from "/static/api.js";
 import { actForm } from "/static/act.js";

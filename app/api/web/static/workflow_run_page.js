@@ -1,4 +1,4 @@
-// One run of a workflow: its state, what it was given, what came of it, and the session that it works in.
+// One run of a workflow: state, inputs, result, and its session.
 
 import { downloadAddress, request } from "/static/api.js";
 import { actButton } from "/static/act.js";

@@ -1,4 +1,4 @@
-// How runs of workflows are shown.
+// The words for workflow runs.
 
 import { h } from "/static/dom.js";
 import { words } from "/static/format.js";
@@ -17,12 +17,12 @@ export function asks(run) {
   return run.state === "running" && run.pending_interactions > 0;
 }
 
-/** Tell whether a run that is under way goes on only when somebody lets its session go on. */
+/** Tell whether a run under way waits for somebody to resume its session. */
 function waits(run) {
   return asks(run) || (run.state === "running" && ["paused", "queued"].includes(run.session_state));
 }
 
-/** Return the word for what a run does: where its session waits, for what that waits. */
+/** Return the word for the state of a run; where its session waits, what it waits for. */
 export function runWord(run) {
   if (asks(run)) return "asks you";
   return words(waits(run) ? run.session_state : run.state);
