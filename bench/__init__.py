@@ -1,1 +1,1 @@
-"""Measurements of the real daemon. Each file prints one figure; `python -m bench NAME`."""
+"""Benchmarks of the real daemon. Each file prints its figures; `python -m bench NAME` runs one."""

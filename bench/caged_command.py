@@ -1,4 +1,6 @@
-"""A caged `true` against a bare one, with the cage's holder warm; and what making a cage takes."""
+"""Measure `true` in a cage against `true` without one, with the cage's holder running, and the creation of
+a cage.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from pathlib import Path
 
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Cage, Mount
 from bench.figures import report, spread
 

@@ -1,8 +1,8 @@
-"""A model whose every word is the time at which it was said; run as a process of its own.
+"""A model whose every word is the time at which it was written; runs as a separate process.
 
-`python -m bench.clock_model DELTAS GAP_SECONDS` prints its port and answers each request with that
-many text deltas of the chat-completions protocol. The text is `time.monotonic_ns()`, which all
-processes of a machine share, so that a reader knows how long each word was under way.
+`python -m bench.clock_model DELTAS GAP_SECONDS` prints its port and answers each request with that many
+text deltas of the chat-completions protocol. The text is `time.monotonic_ns()`, which all processes of a
+machine share, so that a reader can compute the latency of each word.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Sockets that end in every way while their clients talk: which close codes the clients see, never 1006.
+"""Measure which close codes clients see while sockets end in every way; 1006 must not occur.
 
-Seven groups of clients are ended by the daemon for seven reasons, all at once; the last by its stop.
+The daemon ends seven groups of clients for seven reasons at the same time, the last group by its stop.
 """
 
 from __future__ import annotations

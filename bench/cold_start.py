@@ -1,4 +1,4 @@
-"""Process start to healthy, to ready, and the memory of an idle daemon."""
+"""Measure the time from process start to healthy and to ready, and the memory of an idle daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.figures import report, spread
 from bench.processes import Running, daemon_command, write_config
-from tests.harness.driving import write_project
+from tests.driver.sessions import write_project
 
 RUNS = 7
 

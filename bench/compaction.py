@@ -1,7 +1,7 @@
-"""A conversation of 10,000 messages is compacted by dropping: planned, stored and told.
+"""Measure a compaction of 10,000 messages by dropping: plan, storage and events.
 
-In a real daemon with its storage on disk. Also how long the event loop was held meanwhile, and how
-long it takes to read such a conversation back.
+It runs in a real daemon with its storage on disk. It also measures how long the event loop was blocked, and
+how long reading such a conversation takes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from app.harness.compaction.compactor import Compactor
-from app.harness.loop.run_factory import build_run
+from app.harness.loop.run_factory import Start, build_run
 from app.storage.models import Message
 from bench.figures import report, spread
-from tests.api.daemon import running_daemon
-from tests.harness.compaction.conversations import traffic
-from tests.harness.driving import write_project
+from tests.driver.conversations import traffic
+from tests.driver.daemon import running_daemon
+from tests.driver.sessions import write_project
 
 MESSAGES = 10_000
 ROUNDS = 7
@@ -49,9 +49,10 @@ async def _one(services: Any, project_id: str) -> tuple[float, float, float, int
     await services.storage.write(_store(rows), durable=True)
     runs = await services.sessions._runs_of(session.id)
     started = time.perf_counter()
-    await runs.conversation()
+    await runs.parts.conversation.load()
     loaded = (time.perf_counter() - started) * 1000
-    run = (await build_run(services.sessions._services.runs, runs, None, None, None)).context
+    begun = await build_run(services.sessions._services.runs, runs.root, runs.row, runs, Start())
+    run = begun.context
     compactor = Compactor(run, services.sessions._services.runs.compaction)
     stop = asyncio.Event()
     watching = asyncio.create_task(_longest_hold(stop))

@@ -1,7 +1,7 @@
-"""What a delegation costs beside the model: from the end of the parent's answer to the result of its call,
-less the time of the child's own model call.
+"""Measure the overhead of a delegation: from the end of the parent's answer to the result of its call, less
+the time of the child's own model call.
 
-The child answers at once; the parent delegates again and again, one child at a time, then ten in a step.
+The child answers at once; the parent delegates repeatedly, one child at a time, then ten in a step.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from websockets.asyncio.client import connect
 
 from bench.figures import report, spread
 from bench.processes import Running, daemon
+from tests.driver.family import agent, who, write_family
 from tests.fakes.provider_script import RecordedRequest, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import agent, who, write_family
 
 DELEGATIONS = 60
 WARM = 5

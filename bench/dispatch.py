@@ -1,7 +1,7 @@
-"""What a call costs before its tool begins: every layer on, the tool does nothing.
+"""Measure a call before its tool begins: every layer is active, the tool does nothing.
 
-With rules of all scopes, the built-in watchdogs and an audit trail that keeps every row in memory;
-what storing the rows costs is the loop's and part of `turn_overhead`.
+The call has rules of all scopes, the built-in watchdogs and an audit trail that keeps every row in memory.
+`turn_overhead` includes the storage of the rows.
 """
 
 from __future__ import annotations

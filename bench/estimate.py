@@ -1,6 +1,6 @@
-"""Estimating a request: each token once, and nothing again for what was counted.
+"""Measure the estimate of a request: each token is counted once.
 
-The text is this project's own source, in messages of the size that tools answer with.
+The text is this project's own source, in messages of the size of tool results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Events per second to 1, 10 and 100 clients of one session, as fast as the model can talk."""
+"""Measure events per second to 1, 10 and 100 clients of one session, at the speed of the model."""
 
 from __future__ import annotations
 

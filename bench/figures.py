@@ -1,4 +1,4 @@
-"""Medians, percentiles, and one line for each figure with what is to be reached."""
+"""Medians, percentiles, and one line per figure with its target."""
 
 from __future__ import annotations
 

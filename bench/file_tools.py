@@ -1,9 +1,9 @@
-"""Reading far into a large file, and editing a file of five megabytes, against native peers.
+"""Compare reading far into a large file, and editing a file of five megabytes, with native peers.
 
-Each turn measures the tool and its peer one after the other on the same file, so that a machine
-whose speed drifts slows both alike. The edit's peer does what makes an edit safe and nothing else:
-read, replace, write beside it, flush to disk, rename. The first read of a file is told apart: it
-has to pass over all of it.
+Each turn measures the tool and its peer one after the other on the same file, so that a change of the
+machine's speed affects both alike. The edit's peer does only what makes an edit safe: read, replace, write
+beside the file, flush to disk, rename. The first read of a file is reported separately, because it has to
+scan all of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the conversation costs a turn: the tenth one compared with the thousandth.
+"""Measure the cost of the conversation in a turn: the tenth turn compared with the thousandth.
 
-A turn here is what the loop does with the conversation around one model call: the answer and its
-result are added, old output is looked at for pruning, the request is estimated, its messages are
-encoded. The two take turns, so that a machine whose speed drifts slows both alike.
+A turn here is the loop's work on the conversation around one model call: the answer and its result are
+added, old output is checked for pruning, the request is estimated, its messages are encoded. The two take
+turns, so that a change of the machine's speed affects both alike.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.harness.conversation.history import History
 from app.harness.dsl.spec import PruneSpec
 from app.messages import SystemBlock, TextBlock, ToolCallBlock, ToolResult
 from bench.figures import report, spread
-from tests.harness.compaction.conversations import row
+from tests.driver.conversations import row
 
 EARLY, LATE = 10, 1_000
 PAIRS = 200

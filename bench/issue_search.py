@@ -1,7 +1,8 @@
-"""Searching 50,000 issues: the first page with the number of all hits, on SQLite and on PostgreSQL.
+"""Measure a search of 50,000 issues: the first page with the number of all hits, on SQLite and on
+PostgreSQL.
 
 The words of the issues are drawn so that a few are in almost all of them and most in very few, as in real
-texts. Each figure is the whole way from the text of the query to the rows, in a reader's thread.
+texts. Each figure covers the whole way from the text of the query to the rows, in a reader's thread.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from app.storage.models import Issue, IssueUpdate, Project
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from bench.figures import report
-from tests.postgres import find_binaries, make_server
+from tests.driver.postgres import find_binaries, make_server
 
 ISSUES = 50_000
 VOCABULARY = 20_000

@@ -1,4 +1,4 @@
-"""What opening a file costs under the rules of paths and a cage, above a plain `open` of the same file."""
+"""Measure opening a file under the path rules and a cage against a plain `open` of the same file."""
 
 from __future__ import annotations
 

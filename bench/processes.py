@@ -1,4 +1,4 @@
-"""The daemon and the scripted model as processes of their own, so that each is measured alone."""
+"""The daemon and the scripted model as separate processes, so that each is measured alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import orjson
 
-from tests.harness.driving import write_project
+from tests.driver.sessions import write_project
 
 
 @dataclass

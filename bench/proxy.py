@@ -1,7 +1,8 @@
-"""A gigabyte out of a cage by the proxy, against the same gigabyte straight to the host, on the loopback.
+"""Compare a gigabyte from a cage through the proxy with the same gigabyte directly to the host, on the
+loopback.
 
-The host and the client are processes of their own; the proxy is in this one, as it is in the daemon.
-That the loopback may be reached is given to the proxy here, in the program: no setting allows it.
+The host and the client are separate processes; the proxy runs in this one, as it does in the daemon. The
+program allows the proxy to reach the loopback; no setting allows it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`search.ast` against the ast-grep command line on about 30,000 files.
+"""Compare `search.ast` with the ast-grep command line on about 30,000 files.
 
-With a rare word in the pattern, ripgrep narrows the files first; without one, all are parsed by both.
+With a rare word in the pattern, ripgrep selects the files first; without one, both parse all files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`search.glob`, newest first, against the mere list of `rg --files -g` on about 30,000 files.
+"""Compare `search.glob`, newest first, with the plain list of `rg --files -g` on about 30,000 files.
 
-The first call of a project walks; later ones look in the list that is kept from then on.
+The first call of a project walks the folders; later ones read the maintained list.
 """
 
 from __future__ import annotations

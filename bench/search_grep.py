@@ -1,4 +1,4 @@
-"""`search.grep` against bare ripgrep on about 30,000 files; a tenth of it when it stops early."""
+"""Compare `search.grep` with ripgrep alone on about 30,000 files; a tenth of its time when it stops early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches by our tools and by bare ripgrep, taking turns on one tree."""
+"""Run searches by our tools and by ripgrep alone in turns on one tree."""
 
 from __future__ import annotations
 

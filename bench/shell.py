@@ -1,9 +1,9 @@
-"""Shell commands under a terminal against the plain way.
+"""Compare shell commands on a terminal with pipes.
 
-Two ratios, each taken in one run with the sides taking turns: 200,000 lines by `shell.bash`, from
-the call to the answer, against reading them from a pipe; and `true` by the terminals, from the call
-to its end, against starting it and waiting. How long the lines take when a terminal is only read, and
-what was read thrown away, is printed beside the first: that much is the kernel's.
+There are two ratios, each measured in one run with the sides taking turns: 200,000 lines by `shell.bash`,
+from the call to the answer, against reading them from a pipe; and `true` on a terminal, from the call to
+its end, against starting it and waiting. Beside the first ratio stands the time of a terminal whose lines
+are read and discarded: that part is the kernel's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
+from app.bridges.pty.command import CommandSpec
+from app.bridges.pty.manager import TERMINAL_VARIABLES, TerminalManager
 from app.config import child_environment
 from app.process_memory import freeze_loaded, keep_freed_pages
 from app.tools.catalog import build_registry

@@ -1,7 +1,7 @@
-"""300 deltas from a model to one client: how long each is under way, and what they cost in CPU.
+"""Measure 300 deltas from a model to one client: the latency of each, and their CPU time.
 
-The latency is counted from the moment at which the model wrote the delta, so that it also holds
-the model's socket and our reading of it: it is an upper bound of publish-to-client.
+The latency starts at the moment at which the model wrote the delta. It includes the model's socket and our
+reading of it, and is an upper bound of publish-to-client.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Our own time for one model round trip with one `file.read`, storage and one subscriber.
+"""Measure our own time for one model round trip with one `file.read`, storage and one subscriber.
 
-The scripted model answers at once from a process of its own, so that what is left is the daemon's.
-Flatness compares round trips of a conversation of about 1,000 with those of new ones. The two take
-turns, so that a machine whose speed drifts from second to second slows both alike.
+The scripted model answers at once from a separate process, so that the remaining time is the daemon's.
+Flatness compares round trips of a conversation of about 1,000 with those of new ones. The two take turns,
+so that a change of the machine's speed affects both alike.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from bench.figures import report, spread
 from bench.processes import Running, daemon, scripted_model
-from tests.api.daemon import running_daemon
-from tests.harness.driving import write_project
+from tests.driver.daemon import running_daemon
+from tests.driver.sessions import write_project
 
 STEPS_PER_RUN = 25
 LONG = 850

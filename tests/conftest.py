@@ -12,11 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
-from tests import machine
-from tests.speeds import FAST, SLOW, begins, speed
+from tests.driver import machine
+from tests.driver.rounds import NIGHT
+from tests.speeds import FAST, REPEATED, SLOW, begins, speed
 
-pytest_plugins = ["tests.storage_fixtures"]
+pytest_plugins = ["tests.driver.storage_fixtures"]
+
+settings.register_profile("kaged", deadline=None)
+"""On a busy machine one example takes longer than the 200 ms of hypothesis, whatever it does."""
+settings.load_profile("kaged")
 
 _SAID = pytest.StashKey[list[str]]()
 _TESTS_PER_MINUTE = {FAST: 1000}
@@ -34,10 +40,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if f"not {speed(place)}" in expression else None
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Thousands of tests take a minute to collect, on a busy machine more: the first lines say so."""
+    if not config.getoption("numprocesses", None):
+        return None  # their number does not follow either
+    return "collecting the tests; their number and time follow (a minute, on a busy machine several) ..."
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if (marker := speed(item.nodeid)) is not None:
             item.add_marker(marker)
+        if NIGHT and begins(item.nodeid, REPEATED) is not None:
+            item.add_marker("nightly")
     last = len(SLOW)
     items.sort(key=lambda item: last if (place := begins(item.nodeid, SLOW)) is None else place)
 

@@ -1,9 +1,9 @@
 """At which speed each test runs: the one home of that rule.
 
-`make test` runs what is not named here: all that shows a change right or wrong, in a few minutes.
-`make test-all`, which the continuous integration runs, runs `SLOW` as well: kills, soaks, races, attacks,
-fuzzing, every language server and debug adapter. `make test-nightly` runs `NIGHTLY` alone. A name is the
-beginning of a test's id: a folder, a file or one test.
+`make test` runs every test that is not named here: a complete check of a change, in a few minutes.
+`make test-all`, which the continuous integration runs, adds `SLOW`: kills, soaks, races, attacks, fuzzing,
+every language server and debug adapter. `make test-nightly` runs `NIGHTLY`, and `REPEATED` with more rounds.
+A name is the beginning of a test's id: a folder, a file or one test.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ SLOW: tuple[str, ...] = (
     "tests/e2e/test_kill_tree.py",
     "tests/e2e/test_kill_workflow.py",
     "tests/e2e/test_kill_idempotency.py",
+    "tests/e2e/test_question_restart.py",
     "tests/bridges/dap/test_lifecycle.py",
     "tests/tools/code/test_every_server.py",
     "tests/bridges/lsp/test_freshness.py",
@@ -36,6 +37,7 @@ SLOW: tuple[str, ...] = (
     "tests/bridges/sandbox/test_seccomp.py",
     "tests/bridges/network/test_proxy_speed.py",
     "tests/bridges/lsp/test_kills.py",
+    "tests/bridges/lsp/test_failed_builds.py",
     "tests/bridges/lsp/test_old_headers.py",
     "tests/bridges/lsp/test_hostile.py",
     "tests/bridges/dap/test_hostile.py",
@@ -43,22 +45,82 @@ SLOW: tuple[str, ...] = (
     "tests/tools/debug/test_matrix.py",
     "tests/tools/debug/test_actions.py",
     "tests/tools/debug/test_native.py",
+    "tests/tools/debug/test_one_call.py",
+    "tests/tools/debug/test_hang.py",
+    "tests/tools/debug/test_one_call_ends.py",
+    "tests/tools/debug/test_ruby_stories.py",
+    "tests/tools/debug/test_rust_values.py",
+    "tests/tools/debug/test_project_tests.py",
+    "tests/tools/debug/test_exceptions.py",
+    "tests/tools/debug/test_small_actions.py",
     "tests/tools/debug/test_bun_stories.py",
     "tests/tools/debug/test_node_stories.py",
     "tests/tools/debug/test_caged.py",
     "tests/tools/debug/test_caged_adapters.py",
     "tests/tools/debug/test_hostile_answers.py",
     "tests/tools/code/test_loose_files.py",
+    "tests/tools/code/test_monorepos.py",
+    "tests/tools/code/test_beyond_the_build.py",
+    "tests/tools/code/test_check_changes.py",
+    "tests/tools/code/test_svelte_and_php.py",
+    "tests/tools/code/test_hierarchies.py",
+    "tests/tools/code/test_generated_monorepos.py",
     "tests/tools/code/test_masked.py",
     "tests/tools/code/test_servers.py",
     "tests/tools/code/test_caged.py",
     "tests/tools/test_fuzz.py",
     "tests/storage/test_crash.py",
+    "tests/e2e/test_page_network.py",
+    "tests/e2e/test_forms_page.py",
+    "tests/e2e/test_history_page.py",
+    "tests/e2e/test_page_width.py",
+    "tests/e2e/test_workflows_page.py",
+    "tests/e2e/test_bound_issue_page.py",
+    "tests/e2e/test_waiting_page.py",
+    "tests/e2e/test_issue_story.py",
+    "tests/e2e/test_stopping.py",
+    "tests/cli/test_left_behind.py",
+    "tests/cli/test_project_move.py",
+    "tests/cli/test_scarce.py",
+    "tests/cli/test_streams.py",
+    "tests/cli/test_runs.py",
+    "tests/cli/test_answers.py",
+    "tests/cli/test_token_from_shell.py",
+    "tests/bridges/lsp/test_ready.py",
+    "tests/bridges/lsp/test_other_files.py",
+    "tests/bridges/lsp/test_lifecycle.py",
+    "tests/bridges/dap/test_stops.py",
+    "tests/bridges/dap/test_sessions.py",
+    "tests/bridges/dap/test_launching.py",
+    "tests/bridges/dap/test_breakpoints.py",
+    "tests/fakes/test_hostile_language_server.py",
+    "tests/harness/checkpoints/test_files.py",
     "tests/harness/compaction/test_estimates.py::test_ten_thousand_messages_are_compacted_without_holding_the_event_loop",
 )
 """They begin in this order, the longest first, so that the processes which share the tests end together."""
 
-NIGHTLY: tuple[str, ...] = ()
+NIGHTLY: tuple[str, ...] = (
+    "tests/tools/code/test_generated_monorepos.py::test_no_rename_of_forty_leaves_an_error",
+)
+
+REPEATED: tuple[str, ...] = (
+    "tests/e2e/test_kill.py",
+    "tests/harness/delegation/test_tree.py",
+    "tests/e2e/test_kill_tree.py",
+    "tests/e2e/test_kill_workflow.py",
+    "tests/e2e/test_kill_idempotency.py",
+    "tests/e2e/test_question_restart.py",
+    "tests/bridges/dap/test_lifecycle.py",
+    "tests/harness/compaction/test_soak.py",
+    "tests/harness/checkpoints/test_rollback_model.py",
+    "tests/workspace/test_path_races.py",
+    "tests/bridges/sandbox/test_mount_races.py",
+    "tests/bridges/lsp/test_kills.py",
+    "tests/tools/test_fuzz.py",
+    "tests/api/test_document_fuzz.py",
+    "tests/api/test_document_fuzz_others.py",
+)
+"""`make test-nightly` runs these again, with all their rounds (`tests/driver/rounds.py`)."""
 
 ONLY_NIGHTLY: dict[str, str] = {}
 """The requirements that nothing but a nightly test shows, each with the reason."""

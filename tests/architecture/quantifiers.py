@@ -14,6 +14,7 @@ from tests.architecture.source_tree import SourceFile, dotted
 _FUNCTIONS = frozenset(
     {"compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"}
 )
+_CHARACTERS = frozenset({codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY})
 _GREEDY = frozenset({codes.MAX_REPEAT, codes.MIN_REPEAT})
 
 
@@ -35,6 +36,27 @@ def no_nested_quantifiers(source: SourceFile) -> Iterator[str]:
         pattern = _text(node.args[0], names)
         if dotted(node.func)[3:] in _FUNCTIONS and pattern is not None and is_nested(pattern):
             yield f"{source.path}:{node.lineno} has nested quantifiers; make one possessive (++)"
+
+
+def repeats_group_possessively(pattern: str | bytes, flags: int = 0) -> bool:
+    """Tell whether a possessive quantifier repeats more than one character.
+
+    Python before 3.11.5 matches that wrongly: `(?:(?!b)[a-z])*+b` finds nothing in "ab"."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _possessive_group(parser.parse(pattern, flags))
+
+
+def _possessive_group(tree: Any) -> bool:
+    for code, argument in tree:
+        if code is codes.POSSESSIVE_REPEAT:
+            [(only, _), *more] = argument[2]
+            if more or only not in _CHARACTERS or _possessive_group(argument[2]):
+                return True
+        branches = [argument] if code is codes.ATOMIC_GROUP else _branches(code, argument)
+        if any(_possessive_group(branch) for branch in branches):
+            return True
+    return False
 
 
 def _nested(tree: Any, inside: bool) -> bool:

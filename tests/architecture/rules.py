@@ -12,6 +12,8 @@ from tests.architecture.source_tree import SourceFile, dotted, imported_names
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
+MAX_FIELDS = 15
+MAX_CONSTRUCTOR = 8
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "misc", "shared", "core", "base"})
 _SPAWNERS = ("subprocess", "asyncio.create_subprocess", "os.fork", "os.posix_spawn", "os.system", "pty.fork")
 _STARTERS = frozenset(
@@ -24,13 +26,46 @@ _ITS_OWN_ENVIRONMENT = "app/bridges/sandbox/landlock_process.py"
 _MERE_LOOKUPS = {
     "app/bridges/installed/installation_places.py": "on the path that `programs.search_path` gives",
     "app/bridges/sandbox/one_cage.py": "in folders of the system only",
-    "app/cli/install_advice.py": "to name a package manager in a sentence",
     "app/tools/project/recipe.py": "to say that the runner of a task is not there",
 }
 """Where a name is looked up on a path, and why that starts nothing which lies in a project. Programs of the
 daemon are found by `app.programs`."""
 _LATE_IMPORTS = ("app/cli/", "app/main.py", "app/daemon/trace_destinations.py")
 """These import what they name in a type only when they need it: a command starts fast."""
+_STATE_COLUMNS = frozenset({"state", "status"})
+_STORES = frozenset({"update", "sqlmodel_update", "model_copy", "decide", "close", "move"})
+_NOTES_WITHOUT_MOVES = frozenset({"app/harness/checkpoints/worktree_notes.py"})
+"""What becomes of a note of files is written once; there is no way from one word to another."""
+_LARGE_OBJECTS = frozenset(
+    {
+        ("app/bridges/dap/adapter_entry.py", "AdapterBehaviour"),
+        ("app/bridges/dap/breakpoint.py", "Breakpoint"),
+        ("app/bridges/dap/lifecycle.py", "SessionLife"),
+        ("app/bridges/dap/program.py", "Program"),
+        ("app/bridges/lsp/language_entry.py", "Behaviour"),
+        ("app/bridges/lsp/lifecycle.py", "Lifecycle"),
+        ("app/bridges/lsp/run.py", "ServerRun"),
+        ("app/bridges/plugins/limits.py", "PluginLimits"),
+        ("app/bridges/sandbox/new_names.py", "NewNames"),
+        ("app/bridges/sandbox/one_cage.py", "OneCage"),
+        ("app/plugins/sdk.py", "Plugin"),
+        ("app/tools/contract/call.py", "ToolCallContext"),
+        ("app/tools/contract/definition.py", "ToolDefinition"),
+        ("app/tools/search/gathering.py", "Gathering"),
+    }
+)
+"""Descriptions of adapters, servers and tools, limits, and processes with their whole life. None is added."""
+_OPEN_KEYWORDS = (
+    "app/storage/",  # columns of a row
+    "app/bridges/",
+    "app/connections.py",
+    "app/observability/",
+    "app/plugins/sdk.py",
+    "app/cli/connected.py",
+    "app/workspace/paths.py",
+    "app/api/kaged_route.py",
+)
+"""What stores keywords, or passes them on to an interface that is not ours. All other code names them."""
 _BARE_IGNORE = re.compile(r"#\s*(type:\s*ignore(?!\[)|noqa(?!:\s*[A-Z]))")
 
 Rule = Callable[[SourceFile], Iterator[str]]
@@ -114,13 +149,92 @@ def commits_only_in_writer(source: SourceFile) -> Iterator[str]:
 
 
 def states_only_by_the_table(source: SourceFile) -> Iterator[str]:
-    if source.path == "app/states.py":
+    """A new row begins in a state. After that, only a state that a table has returned is stored."""
+    if source.path == "app/states.py" or source.path.startswith("app/storage/"):
         return
     for node in ast.walk(source.tree):
         targets = node.targets if isinstance(node, ast.Assign) else []
         for target in targets:
             if isinstance(target, ast.Attribute) and target.attr == "state":
                 yield f"{source.path}:{node.lineno} assigns a state"
+        if source.path in _NOTES_WITHOUT_MOVES:
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STORES:
+            given = [(one.arg, one.value) for one in node.keywords]
+            given += [pair for one in node.args for pair in _entries(one)]
+            given += [pair for one in node.keywords if one.arg == "update" for pair in _entries(one.value)]
+            for name, value in given:
+                if name in _STATE_COLUMNS and (_is_member(value) or isinstance(value, ast.Constant)):
+                    yield f"{source.path}:{node.lineno} stores a state that no table has returned"
+        elif isinstance(node, ast.Dict):
+            for name, value in _entries(node):
+                if name in _STATE_COLUMNS and _is_member(value):
+                    yield f"{source.path}:{node.lineno} holds a state that no table has returned"
+
+
+def _entries(node: ast.AST) -> Iterator[tuple[str | None, ast.expr]]:
+    for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+        if isinstance(key, ast.Constant):
+            yield key.value, value
+
+
+def _is_member(node: ast.AST) -> bool:
+    """Tell whether this is `SomeState.MEMBER`, or its value."""
+    return re.fullmatch(r"(?:\w+\.)*\w+State\.[A-Z_]+(?:\.value)?", dotted(node)) is not None
+
+
+def small_objects(source: SourceFile) -> Iterator[str]:
+    """A shape that is read or stored as it is may be as large as it is outside."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ClassDef) or (node.bases and not _is_plain(node)):
+            continue
+        fields = {
+            one.target.id
+            for one in node.body
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        }
+        fields |= {
+            one.attr
+            for one in ast.walk(node)
+            if isinstance(one, ast.Attribute)
+            and isinstance(one.ctx, ast.Store)
+            and dotted(one.value) == "self"
+        }
+        if len(fields) > MAX_FIELDS and (source.path, node.name) not in _LARGE_OBJECTS:
+            yield f"{source.path}:{node.lineno} {node.name} has {len(fields)} fields"
+
+
+def _is_plain(node: ast.ClassDef) -> bool:
+    return {dotted(base).rpartition(".")[2] for base in node.bases} <= {
+        "Protocol",
+        "Generic",
+        "ABC",
+        "",
+        "Fold",
+    }
+
+
+def short_constructors(source: SourceFile) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            count = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs) - 1
+            if count > MAX_CONSTRUCTOR:
+                yield f"{source.path}:{node.lineno} is made of {count} parts"
+
+
+def few_open_keywords(source: SourceFile) -> Iterator[str]:
+    """What a function takes stands in its signature."""
+    if source.path.startswith(_OPEN_KEYWORDS):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            open_end = node.args.kwarg
+            if (
+                open_end is not None
+                and open_end.annotation is not None
+                and dotted(open_end.annotation) == "Any"
+            ):
+                yield f"{source.path}:{node.lineno} {node.name} takes any keyword"
 
 
 def no_http_exception(source: SourceFile) -> Iterator[str]:
@@ -143,19 +257,6 @@ def explained_ignores(source: SourceFile) -> Iterator[str]:
             yield f"{source.path}:{number} ignores everything; name the code"
 
 
-def front_doors_of_bridges(source: SourceFile) -> Iterator[str]:
-    """From outside a bridge only its `manager` is imported; bridges do not know each other."""
-    for line, name in imported_names(source):
-        parts = name.split(".")
-        inside_a_bridge = parts[:2] == ["app", "bridges"] and parts[2:3] and parts[2] in _BRIDGES
-        if not inside_a_bridge or source.path.startswith(f"app/bridges/{parts[2]}/"):
-            continue
-        if source.path.startswith("app/bridges/"):
-            yield f"{source.path}:{line} imports another bridge, {name}"
-        elif parts[3:4] != ["manager"]:
-            yield f"{source.path}:{line} goes past the front door of {'.'.join(parts[:3])}"
-
-
 def types_are_imported_plainly(source: SourceFile) -> Iterator[str]:
     """An import for types alone hides a circle."""
     if source.path.startswith(_LATE_IMPORTS):
@@ -167,7 +268,17 @@ def types_are_imported_plainly(source: SourceFile) -> Iterator[str]:
                     yield f"{source.path}:{one.lineno} imports {one.module} for its types alone"
 
 
-_BRIDGES = frozenset({"lsp", "dap", "pty", "sandbox", "mcp", "plugins"})
+def routes_import_the_services_alone(source: SourceFile) -> Iterator[str]:
+    for line, name in imported_names(source):
+        if source.path.startswith("app/api/") and name.startswith("app.daemon."):
+            if not name.startswith("app.daemon.services."):
+                yield f"{source.path}:{line} imports {name}; routes are given `app.daemon.services`"
+        elif name.startswith("app.daemon.lifespan") and source.path not in (
+            "app/main.py",
+            "app/daemon/lifespan.py",
+        ):
+            yield f"{source.path}:{line} imports {name}, which is for `app.main` alone"
+
 
 RULES: tuple[Rule, ...] = (
     short_files,
@@ -180,10 +291,13 @@ RULES: tuple[Rule, ...] = (
     queries_only_in_storage,
     commits_only_in_writer,
     states_only_by_the_table,
+    small_objects,
+    short_constructors,
+    few_open_keywords,
     no_http_exception,
     no_print,
     explained_ignores,
-    front_doors_of_bridges,
     types_are_imported_plainly,
     no_nested_quantifiers,
+    routes_import_the_services_alone,
 )

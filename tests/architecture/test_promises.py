@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 _KEEPS = re.compile(r"^Keeps (.*) of docs/security\.md\.$", re.MULTILINE)
 
 
-@pytest.mark.requirement("R16.B26")
+@pytest.mark.requirement("durability.documents")
 @pytest.mark.parametrize("name", ["README.md", "docs/operations.md", "docs/getting-started.md"])
 def test_where_a_document_says_that_nothing_is_lost_it_says_what_a_kill_may_cost(name: str) -> None:
     text = " ".join((ROOT / name).read_text().split())

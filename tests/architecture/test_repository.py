@@ -1,4 +1,4 @@
-"""The repository's own files: metadata, lock, make targets, documents and import rules."""
+"""The repository's own files: metadata, lock, set-up and documents."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ from app.storage.lock import DataFolderLock
 from tests.architecture.source_tree import ROOT
 
 
-def make_targets() -> dict[str, str]:
-    text = (ROOT / "Makefile").read_text()
-    return {name: needs.split("##")[0].strip() for name, needs in re.findall(r"^([a-z]+):(.*)$", text, re.M)}
-
-
-@pytest.mark.requirement("R2.1.1")
+@pytest.mark.requirement("repository.package")
 def test_the_package_is_built_by_hatchling_and_installs_the_command() -> None:
     metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert metadata["build-system"]["build-backend"] == "hatchling.build"
@@ -30,7 +25,7 @@ def test_the_package_is_built_by_hatchling_and_installs_the_command() -> None:
     assert metadata["project"]["requires-python"] == ">=3.11"
 
 
-@pytest.mark.requirement("R2.1.2")
+@pytest.mark.requirement("repository.lock")
 def test_every_locked_package_has_hashes_and_the_lock_names_no_host() -> None:
     text = (ROOT / "requirements.lock").read_text()
     entries = re.split(r"\n(?=\S)", text.strip())
@@ -39,7 +34,7 @@ def test_every_locked_package_has_hashes_and_the_lock_names_no_host() -> None:
     assert not re.search(r"://|--index|--find-links|\s@\s|file:", text)
 
 
-@pytest.mark.requirement("R2.1.2")
+@pytest.mark.requirement("repository.lock")
 def test_every_declared_dependency_is_locked() -> None:
     metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = [*metadata["dependencies"]]
@@ -48,13 +43,6 @@ def test_every_declared_dependency_is_locked() -> None:
     names = {re.split(r"[\[<>=~ ]", entry)[0].replace(".", "-").lower() for entry in declared}
     locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text(), re.M))
     assert names <= locked
-
-
-@pytest.mark.requirement("R2.1.3")
-def test_make_has_the_targets_and_those_that_need_packages_call_setup() -> None:
-    targets = make_targets()
-    assert {"setup", "run", "test", "lint", "bench", "openapi"} <= targets.keys()
-    assert all("setup" in targets[name] for name in ("run", "test", "lint", "bench", "openapi"))
 
 
 def test_the_demo_is_fresh_at_each_start_but_not_below_a_daemon_that_runs(tmp_path: Path) -> None:
@@ -92,20 +80,7 @@ def test_a_setup_that_was_interrupted_is_taken_up(tmp_path: Path) -> None:
     assert (tmp_path / ".venv" / ".installed").exists()
 
 
-def test_make_is_given_folders_with_spaces_as_one_word() -> None:
-    recipes = re.findall(r"^\t.*$", (ROOT / "Makefile").read_text(), re.M)
-    assert [line for line in recipes if re.search(r'(?<!")\$\((?:DATA|PORT)\)', line)] == []
-
-
-@pytest.mark.requirement("R2.1.4")
-def test_the_ci_script_installs_packages_then_lints_then_tests() -> None:
-    script = ROOT / ".ci" / "run"
-    assert script.stat().st_mode & 0o111
-    steps = re.findall(r"system-packages --strict|make .*lint|make .*test\S*", script.read_text())
-    assert [step.split()[-1] for step in steps] == ["--strict", "lint", "test-all"]
-
-
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_the_tests_servers_are_pinned_and_their_locks_name_no_host() -> None:
     folder = ROOT / "tests" / "language_server_packages"
     for place in (folder, folder / "typescript7"):
@@ -115,13 +90,9 @@ def test_the_tests_servers_are_pinned_and_their_locks_name_no_host() -> None:
         assert all(packages[f"node_modules/{name}"]["version"] == pin for name, pin in wanted.items())
         assert all(entry.get("integrity") for name, entry in packages.items() if name)
         assert '"resolved"' not in text
-    assert (
-        ".ci/language-servers --strict\nmake --no-print-directory test-all"
-        in (ROOT / ".ci" / "run").read_text()
-    )
 
 
-@pytest.mark.requirement("R2.1.5")
+@pytest.mark.requirement("repository.documents")
 def test_the_documents_are_there_and_the_readme_opens_with_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text()
     assert re.search(r"\A# kaged\n\n```(?:sh)?\nmake run\b.*\nmake test\b", readme)
@@ -130,7 +101,7 @@ def test_the_documents_are_there_and_the_readme_opens_with_the_two_commands() ->
     assert "MIT License" in (ROOT / "LICENSE").read_text()
 
 
-@pytest.mark.requirement("R2.1.5")
+@pytest.mark.requirement("repository.documents")
 def test_every_dependency_is_explained() -> None:
     metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = [*metadata["dependencies"]]
@@ -141,22 +112,7 @@ def test_every_dependency_is_explained() -> None:
     assert [name for name in names if not re.search(rf"`{re.escape(name)}[`\[]", explained)] == []
 
 
-@pytest.mark.requirement("R2.1.6")
-def test_imports_only_go_down() -> None:
-    lint_imports = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([lint_imports, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.requirement("R2.1.7")
-def test_types_are_checked_strictly_and_the_linter_is_configured() -> None:
-    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    assert tools["mypy"]["strict"] is True
-    assert tools["mypy"]["files"] == ["app", "bench"]
-    assert "os.environ" in tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
-
-
-@pytest.mark.requirement("R2.1.4")
+@pytest.mark.requirement("repository.ci")
 @pytest.mark.parametrize(("where", "exit_code"), [("true", 1), ("", 0)])
 def test_a_skipped_test_fails_in_ci_and_only_there(tmp_path: Path, where: str, exit_code: int) -> None:
     (tmp_path / "test_skips.py").write_text(

@@ -1,4 +1,4 @@
-"""Requirements and tests know each other: every id has a test or a reason, every marker an id."""
+"""Requirements and tests know each other: every id has a test, every marker an id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tests.architecture.source_tree import SourceFile, dotted, sources
-from tests.requirements import DEFERRED, PENDING, REQUIREMENTS
+from tests.requirements import REQUIREMENTS
 from tests.speeds import ONLY_NIGHTLY, speed
 
 
@@ -42,21 +42,8 @@ def test_every_marker_names_a_requirement() -> None:
     assert not unknown
 
 
-def test_every_requirement_has_a_test_or_a_reason_why_not() -> None:
-    excused = DEFERRED.keys() | PENDING.keys()
-    unshown = REQUIREMENTS.keys() - shown_by().keys() - excused
-    assert not unshown
-
-
-def test_no_requirement_is_excused_that_has_a_test() -> None:
-    assert not (DEFERRED.keys() | PENDING.keys()) & shown_by().keys()
-
-
-def test_every_excuse_is_for_a_requirement_and_says_why() -> None:
-    excuses = {**DEFERRED, **PENDING}
-    assert excuses.keys() <= REQUIREMENTS.keys()
-    assert all(reason.strip() for reason in excuses.values())
-    assert not DEFERRED.keys() & PENDING.keys()
+def test_every_requirement_has_a_test() -> None:
+    assert not REQUIREMENTS.keys() - shown_by().keys()
 
 
 def test_every_requirement_is_shown_by_day() -> None:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from tests.architecture.source_tree import ROOT
-from tests.speeds import FAST, NIGHTLY, SLOW, speed
+from tests.speeds import NIGHTLY, REPEATED, SLOW, speed
 
 
 def test_every_name_of_a_slow_test_is_that_of_a_test() -> None:
-    for name in (*SLOW, *NIGHTLY):
+    for name in (*SLOW, *NIGHTLY, *REPEATED):
         place, _, test = name.partition("::")
         assert (ROOT / place).exists(), name
         if test:
             assert f"def {test.partition('[')[0]}(" in (ROOT / place).read_text(), name
-
-
-def test_make_test_leaves_out_what_is_slow_and_runs_nothing_again() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    assert "\ntest: setup" in makefile
-    assert f'@$(PYTEST) -m "{FAST}" $(PYTEST_FLAGS)' in makefile
-    assert '@$(PYTEST) -m "not nightly" $(PYTEST_FLAGS)' in makefile
-    assert "last-failed" not in makefile
-    assert "reruns" not in makefile
 
 
 def test_a_name_stands_for_a_folder_a_file_or_a_test_and_not_for_longer_words() -> None:

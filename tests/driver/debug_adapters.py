@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine import TOOLS, Lack, starts
+from tests.driver.machine import TOOLS, Lack, starts
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".debug-adapters"
 FIXTURES = ROOT / "tests" / "fixtures" / "debug"
 

@@ -10,8 +10,8 @@ import pytest
 
 from app.storage.backup import upgrade
 from app.storage.storage import Storage
-from tests.machine import need
-from tests.postgres import PostgresServer, find_binaries, make_server
+from tests.driver.machine import need
+from tests.driver.postgres import PostgresServer, find_binaries, make_server
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.postgres import PostgresServer
+from tests.driver.postgres import PostgresServer
 
 DISK_BYTES = 64 * 1024 * 1024
 

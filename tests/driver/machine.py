@@ -21,12 +21,13 @@ from typing import Literal
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier
 
 TOOLS = "make tools"
 """Installs everything that tests can use."""
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _TRIAL_SECONDS = 2
 _NOT_STARTED = frozenset({126, 127})
 
@@ -117,7 +118,7 @@ def _program(what: str, *programs: str) -> Callable[[], Lack | None]:
 
 
 def _postgresql() -> Lack | None:
-    from tests.postgres import find_binaries
+    from tests.driver.postgres import find_binaries
 
     return None if find_binaries() else Lack("PostgreSQL", "not installed", TOOLS)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.machine import TOOLS, Lack, starts
+from tests.driver.machine import TOOLS, Lack, starts
 
-ROOT = Path(__file__).resolve().parents[1]
-INSTALLED = ROOT / ".language-servers"
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED = (ROOT / ".language-servers").resolve()  # a cage has the real names of folders only
 FIXTURES = ROOT / "tests" / "fixtures" / "code"
 
 _OWN = INSTALLED / "bin"
@@ -34,6 +34,8 @@ _PLACES: dict[str, tuple[Path, ...]] = {
     "json": (_NPM / "vscode-json-language-server",),
     "css": (_NPM / "vscode-css-language-server",),
     "html": (_NPM / "vscode-html-language-server",),
+    "svelte": (_NPM / "svelteserver",),
+    "php": (_NPM / "intelephense",),
 }
 _ARGUMENTS = {"gopls": (), "rust-analyzer": (), "typescript-7": ("--lsp", "--stdio"), "bash": ("start",)}
 _CLANGD = (

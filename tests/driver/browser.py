@@ -1,0 +1,107 @@
+"""A real Chromium that looks at the daemon's page, and notes whatever a browser complains about.
+
+Owns: starting the browser, signing it in, the list of complaints. Never: what a test does on the page.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import ConsoleMessage, Page, Request, async_playwright
+
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.machine import need
+
+WAIT_MS = 20_000
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass
+class Complaints:
+    """Errors and violations on the console, uncaught exceptions, requests to other hosts."""
+
+    host: str
+    found: list[str] = field(default_factory=list)
+
+    def of_console(self, message: ConsoleMessage) -> None:
+        # A socket that a stopping daemon closes is told as an error; coming back is the page's job.
+        if message.type in ("error", "warning") and "WebSocket connection" not in message.text:
+            self.found.append(f"{message.type}: {message.text}")
+
+    def of_page(self, error: Any) -> None:
+        self.found.append(f"uncaught: {error}")
+
+    def of_request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != self.host:
+            self.found.append(f"asked another host: {request.url}")
+
+
+@asynccontextmanager
+async def open_page(
+    daemon: DaemonProcess,
+    *,
+    width: int = 1280,
+    height: int = 800,
+    dark: bool = False,
+    through: Callable[[str], str] = str,
+) -> AsyncIterator[tuple[Page, Complaints]]:
+    """Give a page that has followed the launch link. Skips the test where there is no Chromium.
+
+    `through` gives the daemon's addresses as the browser is to know them."""
+    need("chromium")
+    program = next(path for name in PROGRAMS if (path := shutil.which(name)))
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        context = await browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        )
+        context.set_default_timeout(WAIT_MS)
+        page = await context.new_page()
+        complaints = Complaints(urlsplit(through(daemon.url)).netloc)
+        page.on("console", complaints.of_console)
+        page.on("pageerror", complaints.of_page)
+        page.on("request", complaints.of_request)
+        await page.goto(through(daemon.launch_url))
+        await page.wait_for_selector("#projects button.new", state="attached")
+        try:
+            yield page, complaints
+        finally:
+            await browser.close()
+
+
+async def new_session(page: Page) -> str:
+    """Make a session by the button in the list and return its id."""
+    if not await page.is_visible("#projects button.new"):
+        await page.click("#open-sidebar")
+    await page.click("#projects button.new")
+    await page.wait_for_selector("#suggestions")
+    return urlsplit(page.url).fragment
+
+
+async def send(page: Page, text: str) -> None:
+    await page.fill("#message", text)
+    await page.press("#message", "Control+Enter")
+
+
+async def until_state(page: Page, state: str) -> None:
+    await page.wait_for_selector(f"#state[data-state={state}]")
+
+
+async def conversation(page: Page) -> str:
+    """Return everything that the conversation says."""
+    return await page.inner_text("#conversation")

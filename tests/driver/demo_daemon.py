@@ -1,0 +1,67 @@
+"""The demo as `make run` starts it: a copy of `examples/demo`, and a daemon on it.
+
+Owns: the copy, how fast its transcript plays, what a test adds to it. Never: what is asked of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+
+from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+
+EXAMPLE = REPOSITORY / "examples" / "demo"
+
+
+class Demo:
+    """A copy of the demo below `folder`. `speed` is that of the transcript; 0 plays without delay."""
+
+    def __init__(self, folder: Path, *, speed: float = 0) -> None:
+        self.root = folder / "demo"
+        self.data_dir = folder / "data"
+        self.daemon: DaemonProcess | None = None
+        shutil.copytree(EXAMPLE, self.root, ignore=shutil.ignore_patterns("__pycache__"))
+        self._replace(self.config, "speed = 1.0", f"speed = {float(speed)}")
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.toml"
+
+    def add_conversation(self, yaml: str) -> None:
+        """Teach the agent one more conversation, given as an item of the transcript's list."""
+        self._replace(
+            self.root / "transcripts" / "demo.yaml", "conversations:\n", f"conversations:\n{yaml}\n"
+        )
+
+    async def start(self) -> DaemonProcess:
+        """Start the daemon, after the first time on the port that it had."""
+        port = int(self.daemon.url.rpartition(":")[2]) if self.daemon is not None else 0
+        self.daemon = await DaemonProcess.start(self.data_dir, self.config, self.root, port=port)
+        return self.daemon
+
+    async def stop(self) -> None:
+        """Stop the daemon, if there is one that runs."""
+        if self.daemon is not None:
+            await self.daemon.stop()
+
+    async def tests(self) -> tuple[int, str]:
+        """Run the demo's own tests and return the exit code and what they printed."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "unittest",
+            cwd=self.root,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, output.decode()
+
+    @staticmethod
+    def _replace(file: Path, old: str, new: str) -> None:
+        text = file.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        file.write_text(text.replace(old, new, 1))

@@ -1,0 +1,23 @@
+"""Model providers."""
+
+from __future__ import annotations
+
+PROVIDERS: dict[str, str] = {
+    "providers.routes": "aliases and fallback chains; fallback only before the first delta",
+    "providers.credentials": "credentials by key, by variable name and by reference; a missing one is named",
+    "providers.openai": "driver openai: chat completions and compatible servers",
+    "providers.responses": "driver openai-responses",
+    "providers.anthropic": "driver anthropic",
+    "providers.google": "driver google",
+    "providers.streams": "text, thinking and parallel tool calls are streamed by every driver",
+    "providers.usage": "usage with cache and reasoning tokens, normalised",
+    "providers.prices": "cost and context window from the offline table; unknown is null",
+    "providers.errors": (
+        "errors are classified: rate limit, overload, auth, context length, network, bad request"
+    ),
+    "providers.retry": "retry with back-off honours Retry-After",
+    "providers.test": "POST /providers/{name}/test makes one real call",
+    "providers.replay": "driver replay plays a transcript deterministically",
+    "providers.record": "kaged record writes a transcript from a real session that replays",
+    "providers.disconnect": "a stream without a finish reason is an error (mid-stream disconnect)",
+}
