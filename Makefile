@@ -38,19 +38,18 @@ test-all: setup ## run those and kills, soaks, races, attacks, every language se
 	@$(PYTEST) -m "not nightly" $(PYTEST_FLAGS)
 
 test-nightly: setup ## run what takes too long for the continuous integration
-	@$(PYTEST) -m nightly $(PYTEST_FLAGS)
+	@KAGED_NIGHT=1 $(PYTEST) -m nightly $(PYTEST_FLAGS)
 
 tools: setup ## install what further tests use: system packages (asks for sudo), debug adapters, language servers
 	@.ci/system-packages
 	@.ci/debug-adapters
 	@.ci/language-servers
 
-lint: setup ## format, lint, types, import rules, sizes
+lint: setup ## format, lint, types, import rules
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -q tests/architecture
 
 format: setup ## rewrite the code in the one format
 	@$(BIN)/ruff format .
