@@ -308,7 +308,7 @@ async def test_an_export_with_a_changed_byte_or_line_is_refused(emptied: tuple[D
 @pytest.mark.requirement("durability.exports")
 async def test_an_export_of_an_earlier_version_is_imported_with_a_warning(driver: Driver) -> None:
     (warning,) = (await bring_in(driver, (EXPORTS / "format_1.jsonl").read_bytes()))["warnings"]
-    assert "earlier version" in warning and "whole" in warning
+    assert "earlier version" in warning and "completeness" in warning
 
 
 async def test_an_empty_file_and_one_of_other_bytes_are_refused(driver: Driver) -> None:

@@ -120,8 +120,9 @@ class AdapterBehaviour:
     """It tells the frames of a thread that runs, too."""
     parts_running: bool = False
     """It ends a program that stops while it parts from it: the program must run before."""
-    loses_pauses: bool = False
-    """A pause is lost when the program is just being continued: it is asked for again."""
+    pause_again_seconds: float | None = None
+    """A pause is lost or refused while the program is just being continued: it is asked for again after this
+    time. None: it is never lost."""
     terminal: bool = False
     """It offers `runInTerminal` with benefit: the client's capability may be declared."""
     program_output: frozenset[Literal["stdout", "stderr"]] = frozenset()

@@ -133,7 +133,7 @@ BEHAVIOURS = (
         types=frozenset({"bash", "bash-dap", "sh"}),
         launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"},
         process_by_ptrace=False,
-        loses_pauses=True,
+        pause_again_seconds=0.5,
         answers_launch="early",
         exception_modes={},
     ),

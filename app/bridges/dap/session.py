@@ -30,7 +30,6 @@ from app.states import DebugState
 StepKind = Literal["in", "over", "out"]
 _STEPS = {"in": ("step_into", "stepIn"), "over": ("step_over", "next"), "out": ("step_out", "stepOut")}
 _ENDING_SECONDS = 2.0
-_PAUSE_AGAIN_SECONDS = 0.5
 _LOOKING = frozenset({"stack_trace", "scopes", "variables", "evaluate", "disassemble"})
 """Actions by which an agent sees for itself where the program stands."""
 
@@ -138,25 +137,35 @@ class DebugSession:
         for link in links:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
             asked.append((link, thread_id if thread_id is not None else await self._any_thread(link)))
-        answers = [link.send("pause", {"threadId": thread}) for link, thread in asked]
         self._program.asked_for = "pause"
-        again = asyncio.create_task(self._pause_again(asked if self.behaviour.loses_pauses else ()))
-        try:
+        if (again := self.behaviour.pause_again_seconds) is None:
+            answers = [link.send("pause", {"threadId": thread}) for link, thread in asked]
             return await self.outcome(seconds, answers=answers)
+        refusals: list[ToolError] = []
+        asking = asyncio.create_task(self._ask_for_pause(asked, again, refusals))
+        try:
+            stop = await self.outcome(seconds)
         finally:
-            again.cancel()
-            await asyncio.wait([again])
+            asking.cancel()
+            await asyncio.wait([asking])
+        if stop.timed_out and refusals:
+            raise refusals[-1]
+        return stop
 
-    async def _pause_again(self, asked: Sequence[tuple[Link, int]]) -> None:
-        """Ask for the pause again while the program runs."""
-        while asked:
-            await asyncio.sleep(_PAUSE_AGAIN_SECONDS)
+    async def _ask_for_pause(
+        self, asked: Sequence[tuple[Link, int]], again: float, refusals: list[ToolError]
+    ) -> None:
+        """Ask for the pause every `again` seconds while the program runs; add the refusals to `refusals`."""
+        while self.state is DebugState.RUNNING:
             for link, thread in asked:
-                if self.state is DebugState.RUNNING:
-                    with suppress(ToolError, PeerClosed):
+                with suppress(PeerClosed):
+                    try:
                         await link.request(
                             "pause", {"threadId": thread}, self._program.limits.request_seconds
                         )
+                    except ToolError as refusal:
+                        refusals.append(refusal)
+            await asyncio.sleep(again)
 
     async def request(self, action: str, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the adapter and return the body of its answer.

@@ -271,6 +271,19 @@ async def test_a_process_is_attached_to_paused_and_left_running(name: str, tmp_p
         assert await target.runs()
 
 
+@pytest.mark.requirement("debugger.stop.timeout")
+@pytest.mark.parametrize("name", C_ADAPTERS)
+async def test_a_pause_right_after_the_program_goes_on_stops_it(name: str, tmp_path: Path) -> None:
+    async with project(tmp_path, name, "c") as desk:
+        script = await build(desk, "never_stops.c")
+        await desk.debug("launch", runtime="c", script=script, timeout=1_000, **NO_STOP)
+        for _ in range(6):
+            assert (await desk.debug("hang"))["status"] == "running"
+            found = await desk.debug("pause")
+            assert found["stopped_reason"] == "pause", found
+            assert (await desk.debug("continue", timeout=100))["status"] == "running"
+
+
 @pytest.mark.requirement("debugger.session.descendants", "debugger.stories.sigterm", "debugger.stories.forks")
 @pytest.mark.parametrize("name", C_ADAPTERS)
 async def test_nothing_is_left_of_programs_that_do_not_want_to_end(name: str, tmp_path: Path) -> None:
