@@ -10,7 +10,7 @@ PORT ?= 7777
 DATA ?= .kaged-data
 PYTEST_FLAGS ?=
 TEST_PROCESSES ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-PYTEST = $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-all test-nightly tools lint format bench openapi lock clean

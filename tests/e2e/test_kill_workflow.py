@@ -26,7 +26,7 @@ from tests.e2e.work_script import complaints_about
 from tests.fakes.provider_script import Answer, Delay, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(12, 30)
+KILLS = rounds(8, 30)
 STEPS = 20
 LANES = 2
 LEDGER = "ledger.txt"
