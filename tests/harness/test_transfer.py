@@ -414,7 +414,7 @@ async def test_only_so_many_sessions_are_imported_at_once(driver: Driver) -> Non
 
 
 async def test_a_file_with_too_many_lines_is_refused(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.harness.transfer.transfer_lines.MAX_LINES", 1_000)
+    monkeypatch.setattr("app.harness.transfer.export_reader.MAX_LINES", 1_000)
     refused = await bring_in(driver, b"\n" * 2_000, 413)
     assert refused["error"]["details"]["reason"] == "too_many_lines"
 

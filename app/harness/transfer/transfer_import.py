@@ -17,7 +17,8 @@ from typing import IO, Any
 from app.errors import Conflict, RateLimited, StorageError
 from app.harness.conversation.session_rows import session_audit
 from app.harness.projects.projects import ProjectRegistry
-from app.harness.transfer.transfer_lines import ExportReader, ImportedSession, checked_values, wrong
+from app.harness.transfer.export_reader import ExportReader, wrong
+from app.harness.transfer.transfer_lines import ImportedSession, stored_values
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -198,7 +199,7 @@ def _batches(spool: IO[bytes], session_id: str) -> Iterator[tuple[str, list[dict
     batch: list[dict[str, Any]] = []
     kind, size = "", 0
     for raw in spool:
-        next_kind, values = checked_values(raw, session_id)
+        next_kind, values = stored_values(raw, session_id)
         if batch and (next_kind != kind or len(batch) >= BATCH_ROWS or size >= BATCH_BYTES):
             yield kind, batch
             batch, size = [], 0
