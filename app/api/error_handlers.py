@@ -21,8 +21,8 @@ from starlette.websockets import WebSocket
 
 from app.api.sign_in import sign_in_page
 from app.errors import BadRequest, KagedError, MethodNotAllowed, NotFound, PayloadTooLarge, ValidationFailed
+from app.nearest_names import did_you_mean
 from app.observability import Redactor
-from app.tools.contract.naming import closest
 from app.tools.dispatch.arguments import length_in_words
 
 REQUEST_ID_KEY = "kaged.request_id"
@@ -234,8 +234,7 @@ def _unknown_field(shape: Any, place: Sequence[int | str]) -> str:
     known = list(_model_at(shape, place[:-1]))
     if not known:
         return "unknown field"
-    near = closest(str(place[-1]), known, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(str(place[-1]), known, quote="")
     return f"unknown field (known: {', '.join(known)}){hint}"
 
 

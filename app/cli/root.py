@@ -5,7 +5,6 @@ Owns: the list of commands, and the one place where errors become text. Never: a
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import itertools
 import sys
@@ -17,6 +16,7 @@ from app import __version__
 from app.cli.output import CommandFailed, JsonFlag, print_failure
 from app.cli.streams import abandon_output, colours, prepare_streams
 from app.errors import KagedError
+from app.nearest_names import nearest
 
 COMMANDS: dict[str, str] = {
     "serve": "Start the daemon.",
@@ -48,8 +48,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
+            near = nearest(cmd_name, COMMANDS)
+            hint = f" Did you mean '{near}'?" if near else ""
             raise click.UsageError(f"No such command '{cmd_name}'.{hint}", ctx)
         command = importlib.import_module(f"app.cli.{cmd_name}").command
         assert isinstance(command, click.Command)

@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 from app.config.credentials import BUILT_IN_PROVIDERS, resolve_credentials
 from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
-from app.config.problems import KeyPath, Problems, known_keys, nearest
+from app.config.problems import KeyPath, Problems, known_keys
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
+from app.nearest_names import nearest
 
 _LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), ("projects", "trusted"))
 _PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})

@@ -1,13 +1,12 @@
 """The report of a mistake in the configuration: source, key, what is wrong, what to write.
 
-Owns: the wording, and finding the nearest known key. Never: the value of a key, which may be secret.
+Owns: the wording. Never: the value of a key, which may be secret.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
+from app.nearest_names import nearest
 
 KeyPath = tuple[str, ...]
 
@@ -73,12 +73,6 @@ class Problems:
                 return self.sources[path[:length]]
         inside = [source for key, source in self.sources.items() if key[: len(path)] == path]
         return inside[0] if inside else self.default_source
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that `word` was probably meant to be, if any is close."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return matches[0] if matches else None
 
 
 def known_keys(path: KeyPath) -> list[str]:

@@ -5,7 +5,6 @@ Owns: its shape and checks; all problems are reported at once, each with its rem
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal, get_args
@@ -17,6 +16,7 @@ from app.bridges.plugins.capabilities import Capability, covered, parse_capabili
 from app.bridges.plugins.manifest_text import MANIFEST_NAME, read_document
 from app.bridges.plugins.problems import PluginProblem
 from app.json_schema import schema_problem
+from app.nearest_names import did_you_mean
 
 API_VERSION = 1
 HOOK_PREFIX = "kaged.hook."
@@ -228,7 +228,7 @@ def _sentences(error: ErrorDetails) -> Iterator[str]:
         case "missing":
             yield f"{place}: is missing; write {hint}"
         case "extra_forbidden":
-            yield f"{place}: there is no such key; {_instead_of_key(error['loc'])}"
+            yield f"{place}: there is no such key{_instead_of_key(error['loc'])}"
         case "value_error":
             yield f"{place}: {_own_words(error['msg'])}"
         case _:
@@ -238,8 +238,7 @@ def _sentences(error: ErrorDetails) -> Iterator[str]:
 def _instead_of_key(location: tuple[int | str, ...]) -> str:
     """Return the advice for an unknown key."""
     known = list(PluginTool.model_fields if location[0] == "tools" else PluginManifest.model_fields)
-    near = difflib.get_close_matches(str(location[-1])[:64], known, n=1)
-    return f"did you mean `{near[0]}`?" if near else "take it out"
+    return did_you_mean(str(location[-1]), known) or "; take it out"
 
 
 def _own_words(message: str) -> str:

@@ -16,7 +16,7 @@ from app.harness.dsl.advice import instead_of
 from app.harness.dsl.cage_scope import AnyCage, broader, effective, rebase_cage
 from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import display_path
 from app.harness.dsl.permissions import compile_permissions
@@ -29,6 +29,7 @@ from app.harness.dsl.spec_types import AGENT_KEY_PATTERN, PATTERN_MEANING
 from app.harness.dsl.tool_resolution import ToolResolver, check_overrides
 from app.harness.dsl.validation import Validated, validate
 from app.json_schema import schema_problem
+from app.nearest_names import did_you_mean
 
 DEFAULT_PARAMETERS: dict[str, Any] = {
     "type": "object",

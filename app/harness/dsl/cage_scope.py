@@ -12,10 +12,11 @@ from typing import Literal
 
 from app.cages.file_grants import VARIABLES
 from app.cages.network_rules import NetworkRules
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.spec_cage import CageLimits, CageMount, CageNet, CageSpec
+from app.nearest_names import did_you_mean
 
 AnyCage = Literal["disabled"] | CageSpec
 _NUMBERS = ("walltime_seconds", "cpu_seconds", "memory_mb", "pids", "file_size_mb", "open_files")

@@ -6,7 +6,6 @@ Never: deciding what is wrong.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -17,7 +16,6 @@ from app.harness.dsl.document import Position, render_path
 Severity = Literal["error", "warning"]
 
 MAX_DIAGNOSTICS = 1000
-_LONGEST_SUGGESTED = 64
 _LONGEST_SOURCE_LINE = 160
 _LONGEST_MESSAGE = 1000
 
@@ -75,20 +73,6 @@ class DiagnosticBag:
             path=render_path(position.path),
         )
         self._found[diagnostic] = None
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that `word` is probably a misspelling of, or None."""
-    if len(word) > _LONGEST_SUGGESTED:
-        return None
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean ...?`, or nothing when no known word is near."""
-    match = nearest(word, known)
-    return f"; did you mean `{match}`?" if match else ""
 
 
 def format_diagnostic(diagnostic: Diagnostic, source: str | None = None, *, prefix: str = "") -> str:

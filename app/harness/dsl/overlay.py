@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node, Position
+from app.nearest_names import did_you_mean
 
 
 def merge(below: Node | None, above: Node) -> Node:

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pydantic import ValidationError
 
 from app.harness.dsl.compiled import CompiledPermission
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node, to_plain
 from app.harness.dsl.spec_sections import PermissionRule
 from app.harness.dsl.tool_resolution import ToolResolver
+from app.nearest_names import did_you_mean
 from app.tools.contract.rules import CAPABILITIES
 from app.workspace.globs import text_matches
 

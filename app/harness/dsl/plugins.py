@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.spec import PluginSpec, ToolOverride
 from app.harness.dsl.tool_resolution import is_glob
+from app.nearest_names import did_you_mean
 
 _SESSION_HOOKS = ("on_session_start", "on_session_idle")
 

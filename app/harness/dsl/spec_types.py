@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validat
 from pydantic_core import PydanticCustomError
 
 from app.harness.dsl.advice import known_keys
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import LocatedMap
+from app.nearest_names import did_you_mean
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$"
 AGENT_KEY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,57}$"

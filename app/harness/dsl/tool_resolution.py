@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.spec import ToolLimits, ToolOverride
+from app.nearest_names import did_you_mean
 from app.workspace.globs import text_matches
 
 

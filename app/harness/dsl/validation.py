@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from app.harness.dsl.advice import instead_of, other_cage, required, shown
-from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import LocatedMap, Node, to_plain
 from app.harness.dsl.spec_types import PATTERN_MEANING, StrictModel
+from app.nearest_names import did_you_mean
 
 Model = TypeVar("Model", bound=StrictModel)
 

@@ -1,4 +1,4 @@
-"""Names of tools: their shape, the form that providers accept, and the nearest known name.
+"""Names of tools: their shape, and the form that providers accept.
 
 Owns: the mapping between kaged's dotted names and wire names. Never: a list of tools.
 """
@@ -6,8 +6,7 @@ Owns: the mapping between kaged's dotted names and wire names. Never: a list of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 
 _NAME = re.compile(r"^[a-z][a-z0-9_-]*+(?>(\.[a-z][a-z0-9_-]*+)*)$")
 MAX_WIRE_LENGTH = 64
@@ -57,10 +56,3 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
             raise ValueError(f"tools {taken!r} and {name!r} would both be sent as {wire!r}")
         mapping[wire] = name
     return mapping
-
-
-def closest(name: str, known: Collection[str], count: int = 3) -> list[str]:
-    """Return the known names most like `name`, best first."""
-    by_fold = {wire_name(one).casefold(): one for one in known}
-    found = get_close_matches(wire_name(name)[:100].casefold(), list(by_fold), n=count, cutoff=0.5)
-    return [by_fold[fold] for fold in found]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.errors import ValidationFailed
-from app.tools.contract.naming import closest
+from app.nearest_names import closest
 from app.workspace.globs import text_matches
 
 SubjectKind = Literal["command", "path", "host", "call"]

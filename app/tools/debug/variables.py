@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.errors import ToolError
-from app.tools.contract.naming import closest
+from app.nearest_names import closest
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import FrameScope, frame_of, scopes_of
 from app.tools.debug.long_lists import Page, child_by_index, page_of

@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 
 from app.errors import ToolError, invalid_params
 from app.json_schema import violations
+from app.nearest_names import did_you_mean
 from app.tools.contract.definition import ToolDefinition
-from app.tools.contract.naming import closest
 from app.tools.contract.schema import parameters_schema
 
 MAX_FIELD_ERRORS = 20
@@ -92,8 +92,7 @@ def _explain(definition: ToolDefinition, found: ErrorDetails) -> tuple[str, str]
     if found["type"] != "extra_forbidden":
         return _printable(field), _IN_JSON.get(found["type"]) or length_in_words(found) or found["msg"]
     known = _known_beside(definition, found["loc"])
-    near = closest(str(found["loc"][-1]), known, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(str(found["loc"][-1]), known, quote="")
     return _printable(field), f"unknown parameter (known: {', '.join(known)}){hint}"
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
+from app.nearest_names import closest
 from app.observability import Redactor
 from app.tools.authorisation.capabilities import check_capabilities, check_principal
 from app.tools.authorisation.permission_rules import check_rules
@@ -23,7 +24,7 @@ from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
-from app.tools.contract.naming import closest, rule_name, wire_name
+from app.tools.contract.naming import rule_name, wire_name
 from app.tools.contract.output import envelope_of, without_secrets
 from app.tools.contract.ports import WriteObserver
 from app.tools.dispatch.arguments import misplaced, parse_arguments, validate

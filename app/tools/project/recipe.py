@@ -16,6 +16,7 @@ from pydantic import Field, field_validator
 
 from app.bridges.pty.output import MAX_KEPT
 from app.errors import ToolError, invalid_params
+from app.nearest_names import closest
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
     CapabilityRequirement,
@@ -27,7 +28,6 @@ from app.tools.contract.definition import (
     ToolResult,
     load_description,
 )
-from app.tools.contract.naming import closest
 from app.tools.project.detection import Detected, Task, detect
 from app.tools.project.folder import ProjectFolder
 from app.tools.project.runners import LOOKED_FOR
