@@ -1,13 +1,21 @@
 """Every error that kaged raises on purpose, with its code, HTTP status and audience.
 
 Owns: the error classes and their stable codes. Never: formatting for one particular edge.
-Two audiences: clients of the HTTP interface (`KagedError`) and the model (`ToolError`).
+Two audiences: clients of the HTTP interface (`KagedError`) and the model (`ToolError`). A `Failure` has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
+
+
+class Failure(Exception):
+    """What one part of the daemon raises for another; `reason` says why, in words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class KagedError(Exception):

@@ -23,7 +23,7 @@ from app.bridges.dap.transport import (
     connect,
     connect_when_ready,
 )
-from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.processes.child import Child, ChildEnded, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.loopback import LOOPBACK
 
@@ -37,14 +37,9 @@ _CHUNK = 64 * 1024
 Channel = Literal["stdout", "stderr"]
 
 
-class AdapterEnded(Exception):
+class AdapterEnded(ChildEnded):
     """The adapter could not be started or reached, or has ended. `reason` says why, in words, together
     with the end of what it wrote; `exit_code` is None when it did not end by itself."""
-
-    def __init__(self, reason: str, exit_code: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.exit_code = exit_code
 
 
 @dataclass(frozen=True, slots=True)

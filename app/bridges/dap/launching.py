@@ -18,18 +18,15 @@ from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.rpc.message_stream import PeerClosed
+from app.errors import Failure
 
 Request = Literal["launch", "attach"]
 LAST_WORDS_SECONDS = 0.3
 """How long the answer to a launch may follow the program's end, when the answer says why."""
 
 
-class StartFailed(Exception):
+class StartFailed(Failure):
     """The program could not be started or attached to; `reason` says why, in words."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def client_arguments(behaviour: AdapterBehaviour, adapter_type: str, *, terminal: bool) -> dict[str, Any]:

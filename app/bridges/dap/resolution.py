@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from app.bridges.dap.adapter_entry import (
 from app.bridges.dap.adapters import RUNTIMES, behaviour_of_type, behaviour_of_words
 from app.bridges.dap.installed_adapters import Installed, find_node, look_at
 from app.bridges.installed.installation_hints import fitting_first
-from app.bridges.installed.program_places import ProgramPlaces, Source, Surroundings
+from app.bridges.installed.program_places import ProgramPlaces, Source, Surroundings, absence
 from app.bridges.installed.written_programs import CagedAgent
 from app.errors import ToolError
 
@@ -130,30 +130,17 @@ class AdapterTable:
         if declared.adapter is not None:
             candidate = _candidate_for(entry, declared.adapter, declared.type)
             programs = self._places.declared(declared.adapter[0], source)
-            found = self._first_usable(programs, declared.adapter, reasons, chosen=True)
+            found = self._places.first_usable(look_at, programs, declared.adapter, reasons, chosen=True)
             if found is not None:
                 return found, candidate
-            where = "the project file" if source == "project" else "the local configuration"
-            raise self._not_found(entry.runtime, (candidate,), reasons, where)
+            raise self._not_found(entry.runtime, (candidate,), reasons, source)
         for places in (self._places.packaged, self._places.on_path):
             for candidate in entry.candidates:
                 programs = places(candidate.command[0])
-                found = self._first_usable(programs, candidate.command, reasons, chosen=False)
+                found = self._places.first_usable(look_at, programs, candidate.command, reasons, chosen=False)
                 if found is not None:
                     return found, candidate
-        raise self._not_found(entry.runtime, entry.candidates, reasons)
-
-    def _first_usable(
-        self, programs: Iterator[Path], command: tuple[str, ...], reasons: list[str], *, chosen: bool
-    ) -> Installed | None:
-        around = Surroundings(self._places.environment, self._places.root, chosen)
-        for program in programs:
-            found = look_at(program, command[1:], around)
-            if isinstance(found, Installed):
-                return found
-            if found.reason not in reasons:
-                reasons.append(found.reason)
-        return None
+        raise self._not_found(entry.runtime, entry.candidates, reasons, "built-in")
 
     def _interpreter(self, entry: RuntimeEntry, declared: Declared, source: Source) -> tuple[str, ...]:
         """What runs the script, with its arguments; empty where programs run by themselves."""
@@ -195,20 +182,11 @@ class AdapterTable:
         return _absence(entry.runtime, message, [word], install)
 
     def _not_found(
-        self,
-        runtime: str,
-        candidates: Sequence[AdapterCandidate],
-        reasons: list[str],
-        where: str | None = None,
+        self, runtime: str, candidates: Sequence[AdapterCandidate], reasons: list[str], source: Source
     ) -> ToolError:
         install = fitting_first((one.install for one in candidates), self._places.environment)
-        names = " or ".join(f"`{name}`" for name in dict.fromkeys(one.command[0] for one in candidates))
-        if reasons:
-            message = f"no debug adapter for {runtime} can be used: {'; '.join(reasons)}"
-        elif where:
-            message = f"no debug adapter for {runtime}: {names} of {where} was not found"
-        else:
-            message = f"no debug adapter for {runtime}: {names} is not on the PATH of the daemon"
+        names = [one.command[0] for one in candidates]
+        message = absence(f"debug adapter for {runtime}", names, reasons, source)
         return _absence(runtime, message, [" ".join(one.command) for one in candidates], install)
 
 

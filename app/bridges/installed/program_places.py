@@ -7,10 +7,10 @@ starting a program.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from app.programs import all_on_path, packaged, search_path
 
@@ -32,6 +32,9 @@ class Surroundings:
     environment: Mapping[str, str]
     root: Path | None
     chosen: bool = False
+
+
+InstalledT = TypeVar("InstalledT")
 
 
 class ProgramPlaces:
@@ -71,3 +74,35 @@ class ProgramPlaces:
             word = os.path.normpath(self.root / word)
         if os.path.isfile(word) and os.access(word, os.X_OK):
             yield Path(word)
+
+    def first_usable(
+        self,
+        look_at: Callable[[Path, tuple[str, ...], Surroundings], InstalledT | Unusable],
+        programs: Iterable[Path],
+        command: tuple[str, ...],
+        reasons: list[str],
+        *,
+        chosen: bool,
+    ) -> InstalledT | None:
+        """Return the first of the programs that can be started with the arguments of `command`. Why others
+        cannot is added to `reasons`."""
+        around = Surroundings(self.environment, self.root, chosen)
+        for program in programs:
+            found = look_at(program, command[1:], around)
+            if not isinstance(found, Unusable):
+                return found
+            if found.reason not in reasons:
+                reasons.append(found.reason)
+        return None
+
+
+def absence(what: str, names: Iterable[str], reasons: list[str], source: Source) -> str:
+    """Return why there is no `what` ("language server for go"): of these names none was found, or each that
+    was found is unusable for a reason."""
+    if reasons:
+        return f"no {what} can be used: {'; '.join(reasons)}"
+    programs = " or ".join(f"`{name}`" for name in dict.fromkeys(names))
+    if source == "built-in":
+        return f"no {what}: {programs} is not on the PATH of the daemon"
+    where = "the project file" if source == "project" else "the local configuration"
+    return f"no {what}: {programs} of {where} was not found"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ResolvedServer, merged
 from app.bridges.lsp.server_places import ServerPlace
-from app.bridges.processes.child import Child, SpawnFailed
-from app.bridges.rpc.message_stream import END_OF_OUTPUT, PeerClosed
+from app.bridges.processes.child import Child, ChildEnded, SpawnFailed
+from app.bridges.rpc.child_connection import ChildConnection
+from app.bridges.rpc.message_stream import PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
 
 SHUTDOWN_SECONDS = 2.0
@@ -30,13 +30,8 @@ MAX_LAST_WORDS = 4_000
 _CHUNK = 64 * 1024
 
 
-class ServerEnded(Exception):
+class ServerEnded(ChildEnded):
     """The server could not be started, or has ended; `reason` says why, in words."""
-
-    def __init__(self, reason: str, exit_code: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.exit_code = exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Hooks:
     refreshed: Callable[[], None]
 
 
-class Connection:
+class Connection(ChildConnection):
     """A running server. Made by `open`, ended by `shut_down` or `aclose`."""
 
     def __init__(
@@ -57,7 +52,6 @@ class Connection:
     ) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
-        self.child = child
         self.capabilities = ServerCapabilities({})
         self.server_info: Mapping[str, Any] = {}
         self.encoding: Encoding = "utf-16"
@@ -66,15 +60,14 @@ class Connection:
         self._server = server
         self._last_words = bytearray()
         requests = ServerRequests(root, server.settings, lambda: self.capabilities, hooks.refreshed)
-        self.peer = JsonRpcPeer(
+        peer = JsonRpcPeer(
             child.stdout,
             child.stdin,
             name=server.program.name,
             on_notification=lambda method, params: hooks.notified(method, params, self.peer.bytes_taken),
             on_request=requests.answer,
         )
-        self._reading = asyncio.create_task(self.peer.run(), name=f"read {server.program.name}")
-        self._draining = asyncio.create_task(self._drain(), name=f"stderr of {server.program.name}")
+        super().__init__(child, peer, self._drain(), noun="server")
 
     @classmethod
     async def open(
@@ -117,10 +110,6 @@ class Connection:
         return connection
 
     @property
-    def ended(self) -> bool:
-        return self._reading.done()
-
-    @property
     def last_words(self) -> str:
         """What the server wrote on stderr at the end, bounded."""
         return self._last_words.decode("utf-8", "replace").strip()
@@ -135,45 +124,15 @@ class Connection:
     def notify(self, method: str, params: Any) -> None:
         self.peer.notify(method, params)
 
-    async def ended_within(self, seconds: float) -> bool:
-        """Wait for the end, for so long at most, and tell whether the server has ended."""
-        await asyncio.wait({self._reading}, timeout=seconds)
-        return self.ended
-
     async def wait_until_ended(self) -> ServerEnded:
         """Wait for the end and return its account."""
-        await asyncio.wait({self._reading})
-        return await self._ended("stopped" if self._reading.cancelled() else self._reading.result())
+        return await self._ended(await self.end_of_reading())
 
-    async def shut_down(self) -> None:
-        """End the server as the protocol has it, and by force when it does not end soon."""
-        try:
-            with suppress(ResponseError, PeerClosed, TimeoutError):
-                async with asyncio.timeout(SHUTDOWN_SECONDS):
-                    await self.peer.request("shutdown")
-                    self.peer.notify("exit")
-                    await self.child.wait()
-        finally:
-            await self.aclose()
+    def _part(self) -> None:
+        self.peer.notify("exit")
 
-    async def aclose(self, *, grace_seconds: float = 0.0) -> None:
-        """Kill the server and all that it started, at once or after having asked it to end."""
-        try:
-            if grace_seconds:
-                self.peer.close("the server was stopped")
-                await self.child.stop(grace_seconds)
-        finally:
-            await self._kill()
-
-    async def _kill(self) -> None:
-        self.peer.close("the server was stopped")
-        try:
-            await self.child.aclose()
-            await self._place.end()
-        finally:
-            for task in (self._reading, self._draining):
-                task.cancel()
-            await asyncio.gather(self._reading, self._draining, return_exceptions=True)
+    async def _leave(self) -> None:
+        await self._place.end()
 
     async def _greet(self, watches_files: bool, seconds: float) -> None:
         uri = path_to_uri(self.root)
@@ -218,12 +177,8 @@ class Connection:
             self.notify("workspace/didChangeConfiguration", {"settings": dict(self._server.settings)})
 
     async def _ended(self, reason: str) -> ServerEnded:
-        """Make the account of the end; the exit code follows the end of the output within moments."""
-        await self.child.has_ended(1.0)
-        code = self.child.exit_code
+        how, code = await self.end_of_child(reason)
         words = self.last_words[-600:]
-        by_itself = code is not None and reason == END_OF_OUTPUT
-        how = f"exit code {code}" if by_itself else reason
         return ServerEnded(
             f"{self._server.program.name} ended ({how})" + (f": {words}" if words else ""), code
         )

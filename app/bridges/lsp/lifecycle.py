@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.bridges.lsp.connection import ServerEnded
+from app.bridges.lsp.connection import SHUTDOWN_SECONDS, ServerEnded
 from app.bridges.lsp.documents import Decode
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.resolution import ResolvedServer, ServerTable
@@ -320,7 +320,7 @@ class Lifecycle:
                 return
 
     async def _shut_down(self, run: ServerRun, reason: str) -> None:
-        await run.connection.shut_down()
+        await run.connection.shut_down(SHUTDOWN_SECONDS)
         self._record("stopped", {"reason": reason})
 
     def _aside(self, ending: Coroutine[Any, Any, None]) -> None:

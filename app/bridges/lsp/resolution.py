@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.installed.installation_hints import fitting_first
-from app.bridges.installed.program_places import ProgramPlaces, Source, Surroundings
+from app.bridges.installed.program_places import ProgramPlaces, Source, absence
 from app.bridges.lsp.installations import Installed, look_at
 from app.bridges.lsp.language_entry import Behaviour, Candidate
 from app.bridges.lsp.server_behaviours import behaviour_of, known_behaviour
@@ -124,33 +124,21 @@ class ServerTable:
         for places in (self._places.on_path, self._places.packaged):
             for candidate in entry.candidates:
                 programs = places(candidate.command[0])
-                found = self._first_usable(programs, candidate.command, reasons, chosen=False)
+                found = self._places.first_usable(look_at, programs, candidate.command, reasons, chosen=False)
                 if found is not None:
                     return self._resolved(language, found, None, "built-in")
-        raise self._not_found(language, entry.candidates, reasons)
+        raise self._not_found(language, entry.candidates, reasons, "built-in")
 
     def _declared_server(self, declared: Declared, source: Source) -> ResolvedServer:
         reasons: list[str] = []
         programs = self._places.declared(declared.command[0], source)
-        found = self._first_usable(programs, declared.command, reasons, chosen=True)
+        found = self._places.first_usable(look_at, programs, declared.command, reasons, chosen=True)
         if found is not None:
             return self._resolved(declared.language, found, declared, source)
         name = declared.command[0].rpartition("/")[2]
         known = [one for one in _candidates() if one.command[0] == name]
         wanted = Candidate(command=declared.command, install=known[0].install if known else {})
-        where = "the project file" if source == "project" else "the local configuration"
-        raise self._not_found(declared.language, (wanted,), reasons, where)
-
-    def _first_usable(
-        self, programs: Iterator[Path], command: tuple[str, ...], reasons: list[str], *, chosen: bool
-    ) -> Installed | None:
-        around = Surroundings(self._places.environment, self._places.root, chosen)
-        for program in programs:
-            found = look_at(program, command[1:], around)
-            if isinstance(found, Installed):
-                return found
-            reasons.append(found.reason)
-        return None
+        raise self._not_found(declared.language, (wanted,), reasons, source)
 
     def _resolved(
         self, language: str, found: Installed, declared: Declared | None, source: Source
@@ -177,18 +165,12 @@ class ServerTable:
         )
 
     def _not_found(
-        self, language: str, candidates: Sequence[Candidate], reasons: list[str], where: str | None = None
+        self, language: str, candidates: Sequence[Candidate], reasons: list[str], source: Source
     ) -> ToolError:
         tried = [" ".join(candidate.command) for candidate in candidates]
         install = fitting_first((candidate.install for candidate in candidates), self._places.environment)
-        programs = dict.fromkeys(_RELEASE.sub("", candidate.command[0]) for candidate in candidates)
-        names = " or ".join(f"`{program}`" for program in programs)
-        if reasons:
-            message = f"no language server for {language} can be used: {'; '.join(reasons)}"
-        elif where:
-            message = f"no language server for {language}: {names} of {where} was not found"
-        else:
-            message = f"no language server for {language}: {names} is not on the PATH of the daemon"
+        names = [_RELEASE.sub("", candidate.command[0]) for candidate in candidates]
+        message = absence(f"language server for {language}", names, reasons, source)
         hint = next(iter(install.values()), None)
         advice = f"Install it: {hint}" if hint else "Correct the command under lsp.servers"
         detail = {"language": language, "problem": message, "tried": tried, "install": install}

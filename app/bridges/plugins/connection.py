@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,11 @@ from app.bridges.plugins.plugin_cage import PluginPlace
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
 from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.rpc.child_connection import ChildConnection
 from app.bridges.rpc.framing import Lines
-from app.bridges.rpc.message_stream import END_OF_OUTPUT, Manner, PeerClosed, parse_strictly
+from app.bridges.rpc.message_stream import Manner, PeerClosed, parse_strictly
 from app.bridges.rpc.peer import Id, JsonRpcPeer, ResponseError
+from app.errors import Failure
 from app.json_schema import is_deeper
 from app.programs import search_path
 
@@ -37,12 +38,8 @@ _MAX_SAID = 300
 _ALWAYS = frozenset({"initialize", "ping", "shutdown"})
 
 
-class BadAnswer(Exception):
+class BadAnswer(Failure):
     """An unusable answer; `reason` says why."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class Setting:
         return params
 
 
-class Connection:
+class Connection(ChildConnection):
     """A running plugin. Made by `open`, ended by `shut_down` or `aclose`."""
 
     def __init__(
@@ -111,12 +108,11 @@ class Connection:
     ) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
-        self.child = child
         self._manifest = manifest
         self._journal = journal
         self._limits = limits
         messages, volume = Allowance(limits.messages_per_second), Allowance(limits.bytes_per_second)
-        self.peer = _PluginPeer(
+        peer = _PluginPeer(
             child.stdout,
             child.stdin,
             name=f"plugin {manifest.name}",
@@ -129,10 +125,7 @@ class Connection:
                 max_unsent=limits.unsent_bytes,
             ),
         )
-        self._reading = asyncio.create_task(self.peer.run(), name=f"read plugin {manifest.name}")
-        self._draining = asyncio.create_task(
-            journal.drain(child.stderr), name=f"stderr of plugin {manifest.name}"
-        )
+        super().__init__(child, peer, journal.drain(child.stderr), noun="plugin")
 
     @classmethod
     async def open(
@@ -168,10 +161,6 @@ class Connection:
             raise
         return connection
 
-    @property
-    def ended(self) -> bool:
-        return self._reading.done()
-
     async def call(self, method: str, params: Any) -> Any:
         """Call the plugin and return its answer, checked for size and depth. Raises ResponseError for an
         error as answer, BadAnswer, and PluginEnded when it ends first. A cancelled call is cancelled in the
@@ -197,42 +186,11 @@ class Connection:
             raise BadAnswer(f"its answer is nested more than {self._limits.depth} deep")
         return answer.value
 
-    async def ended_within(self, seconds: float) -> bool:
-        """Wait for the end, for so long at most, and tell whether the plugin has ended."""
-        await asyncio.wait({self._reading}, timeout=seconds)
-        return self.ended
-
     async def wait_until_ended(self) -> PluginEnded:
-        await asyncio.wait({self._reading})
-        return await self._account("stopped" if self._reading.cancelled() else self._reading.result())
+        return await self._account(await self.end_of_reading())
 
-    async def shut_down(self, seconds: float) -> None:
-        """Ask the plugin to end, and kill it and all that it started after `seconds`."""
-        try:
-            with suppress(ResponseError, PeerClosed, TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self.peer.request("shutdown")
-                    self.peer.close("the plugin was stopped")
-                    await self.child.wait()
-        finally:
-            await self.aclose()
-
-    async def aclose(self, *, grace_seconds: float = 0.0) -> None:
-        """Kill the plugin and all that it started, at once or after having asked it to end."""
+    def _part(self) -> None:
         self.peer.close("the plugin was stopped")
-        try:
-            if grace_seconds:
-                await self.child.stop(grace_seconds)
-        finally:
-            await self._kill()
-
-    async def _kill(self) -> None:
-        try:
-            await self.child.aclose()
-        finally:
-            for task in (self._reading, self._draining):
-                task.cancel()
-            await asyncio.gather(self._reading, self._draining, return_exceptions=True)
 
     async def _greet(self, setting: Setting) -> None:
         try:
@@ -250,10 +208,7 @@ class Connection:
         self.peer.notify("initialized", {})
 
     async def _account(self, reason: str) -> PluginEnded:
-        """Make the account of the end; the exit code follows the end of the output within moments."""
-        await self.child.has_ended(1.0)
-        code = self.child.exit_code
-        how = f"exit code {code}" if code is not None and reason == END_OF_OUTPUT else reason
+        how, code = await self.end_of_child(reason)
         words = self._journal.last(1)
         return PluginEnded(f"it ended ({how})" + (f"; {words[0][:_MAX_SAID]}" if words else ""), code)
 

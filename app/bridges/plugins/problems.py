@@ -5,7 +5,8 @@ Owns: the exceptions of this bridge. Never: what hooks and tools answer.
 
 from __future__ import annotations
 
-from app.errors import ToolError
+from app.bridges.processes.child import ChildEnded
+from app.errors import Failure, ToolError
 
 
 class PluginProblem(Exception):
@@ -20,30 +21,22 @@ class PluginProblem(Exception):
         self.problems = problems or (message,)
 
 
-class PluginEnded(Exception):
+class PluginEnded(ChildEnded):
     """A plugin's process could not be started, or has ended; `reason` says why, in words."""
 
-    def __init__(self, reason: str, exit_code: int | None = None) -> None:
+
+class _Answered(Failure):
+    """`error` is the answer of its tools, when it is not `plugin_unavailable`."""
+
+    def __init__(self, reason: str, error: ToolError | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.exit_code = exit_code
+        self.error = error
 
 
-class PluginRefused(Exception):
+class PluginRefused(_Answered):
     """A plugin that contradicts its manifest, or gets no place to run; `reason` says how. A retry would not
-    help. `error` is the answer of its tools, when it is not `plugin_unavailable`."""
-
-    def __init__(self, reason: str, error: ToolError | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.error = error
+    help."""
 
 
-class PluginUnavailable(Exception):
-    """A plugin that does not run now; `reason` says why and what becomes of it. `error` as PluginRefused
-    has it."""
-
-    def __init__(self, reason: str, error: ToolError | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.error = error
+class PluginUnavailable(_Answered):
+    """A plugin that does not run now; `reason` says why and what becomes of it."""

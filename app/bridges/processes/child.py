@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from app.bridges.processes.guardian import MARKER
 from app.bridges.processes.orphans import Family, Orphans, relatives, send
 from app.bridges.processes.pipes import Ends
+from app.errors import Failure
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -31,12 +32,16 @@ KILL_SECONDS = 5.0
 _CHUNK = 64 * 1024
 
 
-class SpawnFailed(Exception):
-    """A child could not be started; `reason` says why, in the words of the system."""
+class ChildEnded(Failure):
+    """A child could not be started, or has ended; `exit_code` is None when it did not end by itself."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, exit_code: int | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.exit_code = exit_code
+
+
+class SpawnFailed(Failure):
+    """A child could not be started; `reason` says why, in the words of the system."""
 
 
 @dataclass(frozen=True, slots=True)

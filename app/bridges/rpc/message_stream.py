@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from app.bridges.rpc.framing import Framing, FramingError, Headers
+from app.errors import Failure
 
 log = logging.getLogger("kaged.peers")
 
@@ -33,12 +34,8 @@ TURN_SECONDS = 0.005
 END_OF_OUTPUT = "it has ended its output"
 
 
-class PeerClosed(Exception):
+class PeerClosed(Failure):
     """The conversation is over; `reason` says why, in words."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

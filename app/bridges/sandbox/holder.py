@@ -23,6 +23,7 @@ from app.bridges.processes.orphans import Orphans
 from app.bridges.sandbox import holder_protocol as protocol
 from app.bridges.sandbox.caged_leader import CagedLeader
 from app.bridges.sandbox.holder_protocol import Answer, ProtocolViolation
+from app.errors import Failure
 
 log = logging.getLogger("kaged.cages")
 
@@ -34,12 +35,8 @@ _ANSWERS_AT_ONCE = 32
 _NO_LINGERING = struct.pack("ii", 0, 0)
 
 
-class HolderGone(Exception):
+class HolderGone(Failure):
     """The cage has ended; `reason` says how."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Refused(Exception):

@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.errors import Failure
 from app.harness.compaction.units import Unit
 from app.harness.run.compaction_requests import StrategyName
 from app.messages import Cost, Usage
 
 
-class StrategyFailed(Exception):
+class StrategyFailed(Failure):
     """A strategy cannot do it; `reason` is for the operator, its beginning a stable code."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
+from app.errors import Failure
 from app.harness.compaction.plan import Window
 from app.harness.conversation.history import Entry
 from app.harness.providers.catalog import Catalog
@@ -23,12 +24,11 @@ from app.storage.storage import Storage
 ResultKind = Literal["inject", "retain", "compactor_result", "null", "error"]
 
 
-class CompactorFailed(Exception):
+class CompactorFailed(Failure):
     """A compactor plugin could not be asked, did not answer in time, or answered with an error."""
 
     def __init__(self, reason: str, duration_ms: float = 0.0) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.duration_ms = duration_ms
 
 
