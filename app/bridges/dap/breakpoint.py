@@ -18,13 +18,31 @@ Access = Literal["read", "write", "readWrite"]
 NO_SESSION = "not bound: no program is being debugged"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """When a breakpoint stops the program. `hit_count` N: at the N-th time and from then on. With a
+    `log_message` it logs and does not stop."""
+
+    condition: str | None = None
+    hit_count: int | None = None
+    log_message: str | None = None
+
+    @property
+    def counts(self) -> bool:
+        """The first hit is any breakpoint's."""
+        return self.hit_count is not None and self.hit_count > 1
+
+
+ALWAYS = Terms()
+
+
 @dataclass(slots=True, kw_only=True)
 class Breakpoint:
     """`id` is ours and stays; `line` follows the text that it stood on, `actual_line` is where the adapter
-    put it. Without a session nothing is verified and `message` says so. `hit_count` N: it stops at the
-    N-th time and from then on. `reference`: of an instruction; `offset` bytes from there."""
+    put it. Without a session nothing is verified and `message` says so. `reference`: of an instruction;
+    `offset` bytes from there."""
 
-    id: int
+    id: int = 0
     kind: Kind
     path: Path | None = None
     line: int | None = None
@@ -33,9 +51,7 @@ class Breakpoint:
     offset: int | None = None
     data_id: str | None = None
     access: Access | None = None
-    condition: str | None = None
-    hit_count: int | None = None
-    log_message: str | None = None
+    terms: Terms = ALWAYS
     verified: bool = False
     actual_line: int | None = None
     message: str | None = NO_SESSION
@@ -57,6 +73,12 @@ class Breakpoint:
             case "data":
                 return "data", self.data_id
 
+    def is_where(self, other: Breakpoint) -> bool:
+        """Tell whether it is on what another is on; any offset is meant where that has none."""
+        if self.kind == other.kind == "instruction" and other.offset is None:
+            return self.reference == other.reference
+        return self.key == other.key
+
     def unbound(self, message: str | None = NO_SESSION) -> None:
         """Forget what an adapter made of it."""
         self.verified, self.actual_line, self.message, self.sent_line = False, None, message, None
@@ -72,16 +94,17 @@ def lacking(breakpoint_: Breakpoint, capabilities: frozenset[str], behaviour: Ad
     }[breakpoint_.kind]
     if needed not in capabilities:
         return needed
-    if breakpoint_.condition is not None and "supportsConditionalBreakpoints" not in capabilities:
+    terms = breakpoint_.terms
+    if terms.condition is not None and "supportsConditionalBreakpoints" not in capabilities:
         return "supportsConditionalBreakpoints"
-    if _counts(breakpoint_) and (
+    if terms.counts and (
         "supportsHitConditionalBreakpoints" not in capabilities or behaviour.hit_count is None
     ):
         return "supportsHitConditionalBreakpoints"
-    if breakpoint_.log_message is not None and (
+    if terms.log_message is not None and (
         "supportsLogPoints" not in capabilities
         or not behaviour.log_points
-        or (behaviour.plain_log_points and (breakpoint_.condition is not None or _counts(breakpoint_)))
+        or (behaviour.plain_log_points and (terms.condition is not None or terms.counts))
     ):
         return "supportsLogPoints"
     return None
@@ -89,6 +112,7 @@ def lacking(breakpoint_: Breakpoint, capabilities: frozenset[str], behaviour: Ad
 
 def as_sent(breakpoint_: Breakpoint, behaviour: AdapterBehaviour) -> dict[str, Any]:
     """Return a breakpoint in the protocol's form, with the hit count in the adapter's dialect."""
+    terms = breakpoint_.terms
     fields: dict[str, Any] = {
         "line": breakpoint_.sent_line,
         "name": breakpoint_.function,
@@ -96,15 +120,10 @@ def as_sent(breakpoint_: Breakpoint, behaviour: AdapterBehaviour) -> dict[str, A
         "offset": breakpoint_.offset,
         "dataId": breakpoint_.data_id,
         "accessType": breakpoint_.access,
-        "condition": breakpoint_.condition,
-        "logMessage": breakpoint_.log_message,
+        "condition": terms.condition,
+        "logMessage": terms.log_message,
     }
-    if _counts(breakpoint_) and behaviour.hit_count is not None:
-        count = breakpoint_.hit_count or 1
+    if terms.counts and behaviour.hit_count is not None:
+        count = terms.hit_count or 1
         fields["hitCondition"] = behaviour.hit_count.format(count=count, before=count - 1)
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _counts(breakpoint_: Breakpoint) -> bool:
-    """The first hit is any breakpoint's."""
-    return breakpoint_.hit_count is not None and breakpoint_.hit_count > 1

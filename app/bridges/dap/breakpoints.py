@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.bridges.dap.breakpoint import NO_SESSION, Access, Breakpoint, Kind
+from app.bridges.dap.breakpoint import ALWAYS, NO_SESSION, Breakpoint, Terms
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoint_lines import Content, Stamp, anchor_at, find, read, read_changed
 from app.bridges.dap.capabilities import not_supported
@@ -20,8 +20,6 @@ from app.bridges.dap.program import Program
 from app.bridges.rpc.message_stream import PeerClosed
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.states import DebugState
-
-__all__ = ["Access", "Breakpoint", "Breakpoints", "Kind"]
 
 _LOADED = "the program runs the content from before the file was edited, and stops where that had this line"
 
@@ -60,15 +58,7 @@ class Breakpoints:
             if one.path is not None and str(one.path) == path and line in (one.actual_line, one.sent_line)
         )
 
-    async def set_line(
-        self,
-        path: Path,
-        line: int,
-        *,
-        condition: str | None = None,
-        hit_count: int | None = None,
-        log_message: str | None = None,
-    ) -> Breakpoint:
+    async def set_line(self, path: Path, line: int, terms: Terms = ALWAYS) -> Breakpoint:
         """`path` is the real absolute path of the file, which need not be loaded yet."""
         async with self._one_at_a_time:
             await self._follow()
@@ -76,18 +66,8 @@ class Breakpoints:
             if content.lines is not None and line > len(content.lines):
                 raise _beyond_end(path, len(content.lines))
             self._stamps.setdefault(path, content.stamp)
-            return await self._set(
-                Breakpoint(
-                    id=0,
-                    kind="line",
-                    path=path,
-                    line=line,
-                    condition=condition,
-                    hit_count=hit_count,
-                    log_message=log_message,
-                    anchor=anchor_at(content.lines or (), line),
-                )
-            )
+            anchor = anchor_at(content.lines or (), line)
+            return await self._set(Breakpoint(kind="line", path=path, line=line, terms=terms, anchor=anchor))
 
     async def remove_line(self, path: Path, line: int) -> Breakpoint:
         """By the line that was asked for, else by the one that it was bound to."""
@@ -101,78 +81,23 @@ class Breakpoints:
             where = f"the breakpoints of this file are in line {lines}" if lines else "this file has none"
             return await self._remove(found, f"there is no breakpoint in line {line}: {where}")
 
-    async def set_function(
-        self, name: str, *, condition: str | None = None, hit_count: int | None = None
-    ) -> Breakpoint:
+    async def set(self, one: Breakpoint) -> Breakpoint:
+        """On a function, an instruction or data. The last two need a session (`dap_session_ended` without),
+        and are forgotten with it."""
         async with self._one_at_a_time:
-            return await self._set(
-                Breakpoint(id=0, kind="function", function=name, condition=condition, hit_count=hit_count)
-            )
+            if one.kind != "function":
+                self._need_program()
+            return await self._set(one)
 
-    async def remove_function(self, name: str) -> Breakpoint:
+    async def remove(self, like: Breakpoint) -> Breakpoint:
+        """From a function, an instruction or data."""
         async with self._one_at_a_time:
-            found = [one for one in self._all.values() if one.kind == "function" and one.function == name]
-            return await self._remove(found, f"there is no breakpoint on a function {name}")
-
-    async def set_instruction(
-        self,
-        reference: str,
-        *,
-        offset: int | None = None,
-        condition: str | None = None,
-        hit_count: int | None = None,
-    ) -> Breakpoint:
-        """Needs a session (`dap_session_ended` without), and is forgotten with it."""
-        async with self._one_at_a_time:
-            self._need_program()
-            return await self._set(
-                Breakpoint(
-                    id=0,
-                    kind="instruction",
-                    reference=reference,
-                    offset=offset,
-                    condition=condition,
-                    hit_count=hit_count,
-                )
-            )
-
-    async def remove_instruction(self, reference: str, *, offset: int | None = None) -> Breakpoint:
-        async with self._one_at_a_time:
-            found = [
-                one
-                for one in self._all.values()
-                if one.kind == "instruction"
-                and one.reference == reference
-                and (offset is None or (one.offset or 0) == offset)
-            ]
-            return await self._remove(found, f"there is no breakpoint on the instruction {reference}")
-
-    async def set_data(
-        self,
-        data_id: str,
-        *,
-        access: Access | None = None,
-        condition: str | None = None,
-        hit_count: int | None = None,
-    ) -> Breakpoint:
-        """Needs a session (`dap_session_ended` without), and is forgotten with it."""
-        async with self._one_at_a_time:
-            self._need_program()
-            return await self._set(
-                Breakpoint(
-                    id=0,
-                    kind="data",
-                    data_id=data_id,
-                    access=access,
-                    condition=condition,
-                    hit_count=hit_count,
-                )
-            )
-
-    async def remove_data(self, data_id: str) -> Breakpoint:
-        async with self._one_at_a_time:
-            found = [one for one in self._all.values() if one.kind == "data" and one.data_id == data_id]
-            return await self._remove(found, f"there is no data breakpoint {data_id}")
+            missing = {
+                "function": f"breakpoint on a function {like.function}",
+                "instruction": f"breakpoint on the instruction {like.reference}",
+            }.get(like.kind, f"data breakpoint {like.data_id}")
+            found = [one for one in self._all.values() if one.is_where(like)]
+            return await self._remove(found, f"there is no {missing}")
 
     def attach(self, program: Program, binding: Binding) -> None:
         """Send changes of breakpoints to a program that is about to be debugged."""

@@ -13,7 +13,8 @@ from pathlib import Path, PurePath
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.audit import Record
-from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
+from app.bridges.dap.breakpoint import Breakpoint
+from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.exception_screen import LIBRARIES
 from app.bridges.dap.exceptions import MODES, ExceptionChoice, Mode, check_choice
 from app.bridges.dap.lifecycle import Dependencies, SessionLife, check_programs
@@ -36,7 +37,6 @@ from app.errors import ToolError
 __all__ = [
     "LIBRARIES",
     "MODES",
-    "Access",
     "AdapterBehaviour",
     "AdapterTable",
     "AttachRequest",

@@ -6,10 +6,12 @@ Owns: the eight actions about them. Never: keeping them; the bridge does, for ea
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.dap.manager import Breakpoint as Kept
-from app.bridges.dap.manager import Breakpoints
+from app.bridges.dap.breakpoint import Breakpoint as Kept
+from app.bridges.dap.breakpoint import Terms
+from app.bridges.dap.breakpoints import Breakpoints
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.conditions import check_condition
@@ -32,30 +34,21 @@ async def set_breakpoint(call: DebugCall) -> DebugResult:
     params, kept = call.params, call.adapters.breakpoints(call.owner)
     if params.function:
         await check_condition(call, params.condition, "")
-        made = await kept.set_function(
-            params.function, condition=_condition(params), hit_count=params.hit_count
-        )
-        return await _result(call, made)
+        return await _set(call, Kept(kind="function", function=params.function, terms=_terms(params)))
     assert params.path and params.line
     named = await call.named(params.path)
     if named.is_directory:
         raise wrong("path", f"{named.shown} is a folder; give a file")
     await check_condition(call, params.condition, named.real.suffix)
-    made = await kept.set_line(
-        named.real,
-        params.line,
-        condition=_condition(params),
-        hit_count=params.hit_count,
-        log_message=params.log_message or None,
-    )
-    return await _result(call, made)
+    logs = replace(_terms(params), log_message=params.log_message or None)
+    return await _result(call, await kept.set_line(named.real, params.line, logs))
 
 
 async def remove_breakpoint(call: DebugCall) -> DebugResult:
     """From a line or a function. The file need not be there any more."""
     params, kept = call.params, call.adapters.breakpoints(call.owner)
     if params.function:
-        return await _removed(call, await kept.remove_function(params.function))
+        return await _remove(call, Kept(kind="function", function=params.function))
     assert params.path and params.line
     return await _removed(call, await _remove_line(call, kept, params.path, params.line))
 
@@ -84,24 +77,15 @@ async def list_breakpoints(call: DebugCall) -> DebugResult:
 
 async def set_instruction_breakpoint(call: DebugCall) -> DebugResult:
     """On an instruction; forgotten with the session, as its address is."""
-    params = call.params
-    assert params.instruction_reference
-    made = await call.adapters.breakpoints(call.owner).set_instruction(
-        params.instruction_reference,
-        offset=params.offset,
-        condition=_condition(params),
-        hit_count=params.hit_count,
-    )
-    return await _result(call, made)
+    return await _set(call, replace(_instruction(call.params), terms=_terms(call.params)))
 
 
 async def remove_instruction_breakpoint(call: DebugCall) -> DebugResult:
-    params = call.params
-    assert params.instruction_reference
-    kept = call.adapters.breakpoints(call.owner)
-    return await _removed(
-        call, await kept.remove_instruction(params.instruction_reference, offset=params.offset)
-    )
+    return await _remove(call, _instruction(call.params))
+
+
+def _instruction(params: DebugParams) -> Kept:
+    return Kept(kind="instruction", reference=params.instruction_reference, offset=params.offset)
 
 
 async def data_breakpoint_info(call: DebugCall) -> DebugResult:
@@ -146,24 +130,24 @@ async def _place_of(call: DebugCall, frame: dict[str, object], name: str) -> dic
 async def set_data_breakpoint(call: DebugCall) -> DebugResult:
     """On the accesses to data; forgotten with the session."""
     params = call.params
-    assert params.data_id
-    made = await call.adapters.breakpoints(call.owner).set_data(
-        params.data_id,
-        access=params.access_type,
-        condition=_condition(params),
-        hit_count=params.hit_count,
-    )
-    return await _result(call, made)
+    made = Kept(kind="data", data_id=params.data_id, access=params.access_type, terms=_terms(params))
+    return await _set(call, made)
 
 
 async def remove_data_breakpoint(call: DebugCall) -> DebugResult:
-    assert call.params.data_id
-    kept = call.adapters.breakpoints(call.owner)
-    return await _removed(call, await kept.remove_data(call.params.data_id))
+    return await _remove(call, Kept(kind="data", data_id=call.params.data_id))
 
 
-def _condition(params: DebugParams) -> str | None:
-    return params.condition or None
+def _terms(params: DebugParams) -> Terms:
+    return Terms(condition=params.condition or None, hit_count=params.hit_count)
+
+
+async def _set(call: DebugCall, one: Kept) -> DebugResult:
+    return await _result(call, await call.adapters.breakpoints(call.owner).set(one))
+
+
+async def _remove(call: DebugCall, like: Kept) -> DebugResult:
+    return await _removed(call, await call.adapters.breakpoints(call.owner).remove(like))
 
 
 async def _result(call: DebugCall, made: Kept) -> DebugResult:
@@ -208,9 +192,9 @@ def _row(sources: Sources, one: Kept) -> Breakpoint:
         data_id=one.data_id,
         access_type=one.access,
         offset=one.offset,
-        condition=one.condition,
-        hit_count=one.hit_count,
-        log_message=one.log_message,
+        condition=one.terms.condition,
+        hit_count=one.terms.hit_count,
+        log_message=one.terms.log_message,
         verified=one.verified,
         message=one_line(one.message, MAX_TEXT) or None,
     )

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+from app.bridges.dap.breakpoint import Terms
 from app.bridges.dap.manager import AttachRequest, DebugSession, Stop
 from app.errors import ToolError
 from app.tools.debug.admission import check_attach, check_launch
@@ -94,7 +95,7 @@ async def run_to(call: DebugCall) -> DebugResult:
     await check_condition(call, params.condition, named.real.suffix)
     own = any(one.path == named.real and one.line == params.line for one in await kept.listed())
     if not own:
-        await kept.set_line(named.real, params.line, condition=params.condition or None)
+        await kept.set_line(named.real, params.line, Terms(condition=params.condition or None))
     try:
         result = await (_started(call) if names_program(params) else proceed(call))
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.bridges.dap.breakpoint import Terms
 from app.bridges.dap.manager import ExceptionChoice
 from app.tools.debug.call import DebugCall
 from app.tools.debug.conditions import check_condition
@@ -61,7 +62,7 @@ async def trace(call: DebugCall) -> DebugResult:
         if named.is_directory:
             raise wrong("at", f"{named.shown} is a folder; give a file")
         await check_condition(call, point.condition, named.real.suffix)
-        made = await run_of.breakpoints.set_line(named.real, point.line, condition=point.condition)
+        made = await run_of.breakpoints.set_line(named.real, point.line, Terms(condition=point.condition))
         traced[made.id] = Traced(point, named.shown)
     async with run_of.started(ExceptionChoice("none")) as run:
         hits = 0

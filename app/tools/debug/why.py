@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.manager import LIBRARIES, ExceptionChoice, Mode
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
@@ -53,7 +54,7 @@ async def why(call: DebugCall) -> DebugResult:
     table = call.adapters.table(call.context.project_id, call.context.project_root)
     behaviour = (await call.aside(table.resolve, run_of.request.runtime)).behaviour
     if run_of.request.runtime == "go":
-        await run_of.breakpoints.set_function(_GO_FAILS)
+        await run_of.breakpoints.set(Breakpoint(kind="function", function=_GO_FAILS))
     offered = behaviour.exception_modes
     usual: Mode = next((one for one in _PREFERRED if offered is None or one in offered), "none")
     mode = _MODES.get(behaviour.name, usual)

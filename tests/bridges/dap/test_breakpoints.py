@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
-from app.bridges.dap.breakpoint import Breakpoint, as_sent, lacking
+from app.bridges.dap.breakpoint import Breakpoint, Terms, as_sent, lacking
 from app.bridges.dap.breakpoint_lines import anchor_at, find
 from app.bridges.dap.manager import DebugLimits
 from app.errors import ToolError
@@ -27,6 +27,18 @@ FUNCTION = """def area(width, height):
 
 print(area(2, 3))
 """
+
+
+def function(name: str, *, condition: str | None = None) -> Breakpoint:
+    return Breakpoint(kind="function", function=name, terms=Terms(condition=condition))
+
+
+def instruction(reference: str) -> Breakpoint:
+    return Breakpoint(kind="instruction", reference=reference)
+
+
+def data(data_id: str) -> Breakpoint:
+    return Breakpoint(kind="data", data_id=data_id)
 
 
 @pytest.mark.requirement("debugger.breakpoints.shown")
@@ -53,7 +65,7 @@ async def test_a_condition_decides(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("loop.py", LOOP)
         breakpoints = place.debugging.breakpoints(place.owner)
-        await breakpoints.set_line(program, 3, condition="number == 6")
+        await breakpoints.set_line(program, 3, Terms(condition="number == 6"))
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         told = await session.request("evaluate", "evaluate", evaluating("number", stop.frame))
         assert told["result"] == "6"
@@ -64,7 +76,7 @@ async def test_a_condition_decides(tmp_path: Path) -> None:
 async def test_a_condition_that_is_wrong_is_reported(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("loop.py", LOOP)
-        await place.debugging.breakpoints(place.owner).set_line(program, 3, condition="nonsense(")
+        await place.debugging.breakpoints(place.owner).set_line(program, 3, Terms(condition="nonsense("))
         _, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         said = stop.output + "".join(
             known.message or "" for known in await place.debugging.breakpoints(place.owner).listed()
@@ -76,7 +88,7 @@ async def test_a_condition_that_is_wrong_is_reported(tmp_path: Path) -> None:
 async def test_a_hit_count_stops_from_that_hit_on(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("loop.py", LOOP)
-        await place.debugging.breakpoints(place.owner).set_line(program, 3, hit_count=9)
+        await place.debugging.breakpoints(place.owner).set_line(program, 3, Terms(hit_count=9))
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         seen = []
         while stop.status == "stopped":
@@ -90,7 +102,7 @@ async def test_a_log_message_is_written_and_does_not_stop(tmp_path: Path) -> Non
     async with open_place(tmp_path) as place:
         program = place.put("loop.py", LOOP)
         await place.debugging.breakpoints(place.owner).set_line(
-            program, 4, condition="number > 7", log_message="total is {total}"
+            program, 4, Terms(condition="number > 7", log_message="total is {total}")
         )
         _, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         assert stop.status == "exited"
@@ -105,8 +117,8 @@ async def test_what_the_adapter_cannot_do_is_refused_and_changes_nothing(tmp_pat
         breakpoints = place.debugging.breakpoints(place.owner)
         session, _ = await place.launch(program, runtime="python")
         for asking, capability in (
-            (breakpoints.set_instruction("0x1000"), "supportsInstructionBreakpoints"),
-            (breakpoints.set_data("width"), "supportsDataBreakpoints"),
+            (breakpoints.set(instruction("0x1000")), "supportsInstructionBreakpoints"),
+            (breakpoints.set(data("width")), "supportsDataBreakpoints"),
         ):
             assert capability not in session.capabilities
             problem = await refused(asking)
@@ -120,12 +132,12 @@ async def test_a_function_is_a_place_too(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("function.py", FUNCTION)
         breakpoints = place.debugging.breakpoints(place.owner)
-        one = await breakpoints.set_function("area")
+        one = await breakpoints.set(function("area"))
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         assert where(stop)[0] == "area" and stop.breakpoint_ids in ((one.id,), ())
-        again = await breakpoints.set_function("area", condition="width == 2")
+        again = await breakpoints.set(function("area", condition="width == 2"))
         assert again.id == one.id
-        await breakpoints.remove_function("area")
+        await breakpoints.remove(function("area"))
         assert (await session.resume(seconds=10)).status == "exited"
 
 
@@ -133,9 +145,9 @@ async def test_setting_again_replaces_and_removing_removes(tmp_path: Path) -> No
     async with open_place(tmp_path) as place:
         program = place.put("loop.py", LOOP)
         breakpoints = place.debugging.breakpoints(place.owner)
-        one = await breakpoints.set_line(program, 3, condition="number == 2")
+        one = await breakpoints.set_line(program, 3, Terms(condition="number == 2"))
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
-        again = await breakpoints.set_line(program, 3, condition="number == 5")
+        again = await breakpoints.set_line(program, 3, Terms(condition="number == 5"))
         assert (again.id, again.verified, len(await breakpoints.listed())) == (one.id, True, 1)
         stop = await session.resume(seconds=10)
         told = await session.request("evaluate", "evaluate", evaluating("number", stop.frame))
@@ -150,9 +162,9 @@ async def test_setting_again_replaces_and_removing_removes(tmp_path: Path) -> No
 async def test_instructions_and_data_need_a_program(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         breakpoints = place.debugging.breakpoints(place.owner)
-        for asking in (breakpoints.set_instruction("0x10"), breakpoints.set_data("1")):
+        for asking in (breakpoints.set(instruction("0x10")), breakpoints.set(data("1"))):
             assert (await refused(asking)).code == "dap_session_ended"
-        for asking in (breakpoints.remove_data("1"), breakpoints.remove_function("f")):
+        for asking in (breakpoints.remove(data("1")), breakpoints.remove(function("f"))):
             assert (await refused(asking)).code == "breakpoint_not_found"
 
 
@@ -259,9 +271,9 @@ def test_hit_counts_and_logs_are_in_the_dialect_of_the_adapter_or_not_at_all() -
     counts_from = AdapterBehaviour(name="a", adapter_id="a", hit_count=">= {count}")
     ignores = AdapterBehaviour(name="b", adapter_id="b", hit_count="{before}")
     cannot = AdapterBehaviour(name="c", adapter_id="c", hit_count=None, log_points=False)
-    third = Breakpoint(id=1, kind="line", path=Path("/a"), line=3, hit_count=3, sent_line=3)
-    first = Breakpoint(id=2, kind="line", path=Path("/a"), line=3, hit_count=1, sent_line=3)
-    logs = Breakpoint(id=3, kind="line", path=Path("/a"), line=3, log_message="x", sent_line=3)
+    third = Breakpoint(id=1, kind="line", path=Path("/a"), line=3, terms=Terms(hit_count=3), sent_line=3)
+    first = Breakpoint(id=2, kind="line", path=Path("/a"), line=3, terms=Terms(hit_count=1), sent_line=3)
+    logs = Breakpoint(id=3, kind="line", path=Path("/a"), line=3, terms=Terms(log_message="x"), sent_line=3)
     assert as_sent(third, counts_from) == {"line": 3, "hitCondition": ">= 3"}
     assert as_sent(third, ignores) == {"line": 3, "hitCondition": "2"}
     assert as_sent(first, ignores) == {"line": 3} and lacking(first, usual, cannot) is None

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.bridges.dap.breakpoint import Breakpoint
+from app.bridges.dap.breakpoint import Breakpoint, Terms
 from tests.driver.debug_adapters import line_of
 from tests.tools.debug.every_action import WORKS, RefusedError, Subject, Walk
 
 SAMPLES = {
-    "condition": Breakpoint(id=0, kind="line", condition="1"),
-    "hit_count": Breakpoint(id=0, kind="line", hit_count=3),
-    "log_message": Breakpoint(id=0, kind="line", log_message="here"),
+    "condition": Breakpoint(id=0, kind="line", terms=Terms(condition="1")),
+    "hit_count": Breakpoint(id=0, kind="line", terms=Terms(hit_count=3)),
+    "log_message": Breakpoint(id=0, kind="line", terms=Terms(log_message="here")),
     "function": Breakpoint(id=0, kind="function"),
 }
 KINDS = tuple(SAMPLES)
