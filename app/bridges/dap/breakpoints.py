@@ -18,7 +18,7 @@ from app.bridges.dap.exceptions import ExceptionChoice, check_choice
 from app.bridges.dap.links import Link
 from app.bridges.dap.program import Program
 from app.bridges.rpc.message_stream import PeerClosed
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.states import DebugState
 
 _LOADED = "the program runs the content from before the file was edited, and stops where that had this line"
@@ -254,9 +254,4 @@ class Breakpoints:
 
 def _beyond_end(path: Path, lines: int) -> ToolError:
     problem = f"is after the end of {path.name}, which has {lines} lines"
-    return ToolError(
-        "invalid_params",
-        f"debug: line: {problem}",
-        detail={"fields": {"line": problem}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"debug: line: {problem}", {"line": problem})

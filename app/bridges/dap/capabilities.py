@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.states import DebugState
 
 FILTERS = "exceptionBreakpointFilters"
@@ -150,12 +150,7 @@ def need(
     `invalid_params` for a custom request of which the bridge would have to know."""
     if action == "custom_request" and (other := _INSTEAD.get(command)) is not None:
         advice = f"use the action {other}" if other else "the debug tool sends it by itself"
-        raise ToolError(
-            "invalid_params",
-            f"{command} is no custom request: {advice}",
-            detail={"command": command},
-            rpc_code=RPC_INVALID_PARAMS,
-        )
+        raise invalid_params(f"{command} is no custom request: {advice}", {}, command=command)
     if not can(capabilities, behaviour, command):
         raise not_supported(adapter, action, needed_for(command))
 

@@ -128,62 +128,23 @@ class DebugAdapters:
         """Return the agent's breakpoints, which outlive its debug sessions and end with its session."""
         return self._breakpoints.setdefault(owner.key, Breakpoints(self._limits.breakpoints))
 
-    async def launch(
+    async def begin(
         self,
         owner: DebugOwner,
-        request: LaunchRequest,
+        request: LaunchRequest | AttachRequest,
         *,
         seconds: float,
         progress: Progress | None = None,
     ) -> tuple[DebugSession, Stop]:
-        """Start a program under its debugger and wait for its first stop, for `seconds` at most, beside
-        the time that the start itself may take.
+        """Start a program under its debugger, or take a running one, and wait for its first stop, for
+        `seconds` at most, beside the time that the start itself may take. A program that does not stop by
+        being attached to runs on, and that is no time-out.
 
         Raises ToolError: `dap_session_active` (unless its program has ended), `dap_session_ended` when the
         run or the session is over before the program is launched, `runtime_not_supported`,
         `debug_adapter_not_found`, `cage_unavailable`, `program_writable_in_cage`, `invalid_params`,
-        `debug_launch_failed`. When the
-        caller is cancelled nothing is left.
+        `debug_launch_failed`. When the caller is cancelled nothing is left.
         """
-        return await self._begin(owner, request, seconds, progress)
-
-    async def attach(
-        self,
-        owner: DebugOwner,
-        request: AttachRequest,
-        *,
-        seconds: float,
-        progress: Progress | None = None,
-    ) -> tuple[DebugSession, Stop]:
-        """Take a running program under the debugger. As `launch`; a program that does not stop by being
-        attached to runs on, and that is no time-out."""
-        return await self._begin(owner, request, seconds, progress)
-
-    async def end_run(self, session_id: str, agent_path: str | None = None) -> None:
-        """End the debug sessions of a run that is over; of one agent when it is named."""
-        await self._end(
-            "run_ended",
-            lambda key: key[0] == session_id and agent_path in (None, key[1]),
-        )
-
-    async def end_session(self, session_id: str) -> None:
-        """End the debug sessions of a session, and forget its breakpoints."""
-        await self._end("session_ended", lambda key: key[0] == session_id)
-        for key in [key for key in self._breakpoints if key[0] == session_id]:
-            del self._breakpoints[key]
-
-    async def aclose(self) -> None:
-        """End everything; no session is begun any more."""
-        self._closed = True
-        await self._end("daemon_shutdown", lambda _: True)
-
-    async def _begin(
-        self,
-        owner: DebugOwner,
-        request: LaunchRequest | AttachRequest,
-        seconds: float,
-        progress: Progress | None,
-    ) -> tuple[DebugSession, Stop]:
         key = owner.key
         await self._after_ended(key)
         self._refuse_second(key)
@@ -217,6 +178,24 @@ class DebugAdapters:
                 del self._lives[key]
             raise
         return life.session, stop
+
+    async def end_run(self, session_id: str, agent_path: str | None = None) -> None:
+        """End the debug sessions of a run that is over; of one agent when it is named."""
+        await self._end(
+            "run_ended",
+            lambda key: key[0] == session_id and agent_path in (None, key[1]),
+        )
+
+    async def end_session(self, session_id: str) -> None:
+        """End the debug sessions of a session, and forget its breakpoints."""
+        await self._end("session_ended", lambda key: key[0] == session_id)
+        for key in [key for key in self._breakpoints if key[0] == session_id]:
+            del self._breakpoints[key]
+
+    async def aclose(self) -> None:
+        """End everything; no session is begun any more."""
+        self._closed = True
+        await self._end("daemon_shutdown", lambda _: True)
 
     async def _after_ended(self, key: Key) -> None:
         """Wait, for a time, until a session that was ended before it was there has noticed."""

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.events.union import StepEnded
 from app.harness.checkpoints.file_writes import as_details
 from app.harness.conversation.history import waiting_result
@@ -207,11 +207,7 @@ class StepCalls:
             await asyncio.wait(behind)
         block = call.block
         if block.argument_error is not None:
-            error = ToolError(
-                "invalid_params",
-                f"The arguments are not a JSON object: {block.argument_error}",
-                rpc_code=RPC_INVALID_PARAMS,
-            )
+            error = invalid_params(f"The arguments are not a JSON object: {block.argument_error}", {})
             self._record(call, ToolEnvelope.of_error(error), ToolCallState.FAILED)
             return
         if behind:

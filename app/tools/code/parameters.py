@@ -11,7 +11,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.tools.contract.definition import (
     Boolean,
     Effects,
@@ -24,12 +24,7 @@ from app.tools.contract.definition import (
 
 def wrong(field: str, problem: str) -> ToolError:
     """Return the error for one wrong parameter."""
-    return ToolError(
-        "invalid_params",
-        f"code.lsp: {field}: {problem}",
-        detail={"fields": {field: problem}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"code.lsp: {field}: {problem}", {field: problem})
 
 
 Action = Literal[

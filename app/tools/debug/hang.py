@@ -59,7 +59,7 @@ async def _attached(call: DebugCall) -> AsyncIterator[tuple[DebugCall, DebugSess
         runtime=runtime, pid=inside, cage=cage_for(call, attaching=True), reads=reads_of(call)
     )
     try:
-        session, _ = await call.adapters.attach(call.owner, request, seconds=params.seconds)
+        session, _ = await call.adapters.begin(call.owner, request, seconds=params.seconds)
         try:
             yield call, session, number
         finally:

@@ -59,7 +59,7 @@ class Preparation:
         deadline = asyncio.get_running_loop().time() + seconds
         request = replace(self.request, stop_on_entry=False, exceptions=exceptions, in_runtime=True)
         try:
-            session, stop = await call.adapters.launch(
+            session, stop = await call.adapters.begin(
                 call.owner, request, seconds=seconds, progress=call.context.ports.progress
             )
             try:

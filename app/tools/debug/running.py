@@ -35,7 +35,7 @@ async def launch(call: DebugCall) -> DebugResult:
     """Start the program, and answer at its first stop."""
     await check_launch(call)
     request = await request_for(call)
-    session, stop = await call.adapters.launch(
+    session, stop = await call.adapters.begin(
         call.owner, request, seconds=call.params.seconds, progress=call.context.ports.progress
     )
     return await _begun(call, session, stop)
@@ -54,7 +54,7 @@ async def attach(call: DebugCall) -> DebugResult:
         cage=cage_for(call, attaching=True),
         reads=reads_of(call),
     )
-    session, stop = await call.adapters.attach(
+    session, stop = await call.adapters.begin(
         call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
     )
     return await _begun(call, session, stop)
@@ -113,7 +113,7 @@ async def run_to(call: DebugCall) -> DebugResult:
 async def _started(call: DebugCall) -> DebugResult:
     await check_launch(call)
     request = replace(await request_for(call), stop_on_entry=False)
-    session, stop = await call.adapters.launch(
+    session, stop = await call.adapters.begin(
         call.owner, request, seconds=call.params.seconds, progress=call.context.ports.progress
     )
     return await _begun(call, session, stop)

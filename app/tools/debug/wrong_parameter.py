@@ -5,16 +5,11 @@ Owns: its shape. Never: checking.
 
 from __future__ import annotations
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 
 NAME = "debug"
 
 
 def wrong(field: str, problem: str) -> ToolError:
     """Return the error for one wrong parameter."""
-    return ToolError(
-        "invalid_params",
-        f"{NAME}: {field}: {problem}",
-        detail={"fields": {field: problem}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"{NAME}: {field}: {problem}", {field: problem})

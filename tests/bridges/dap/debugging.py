@@ -66,7 +66,7 @@ class Place:
         request = LaunchRequest(
             runtime=runtime, program=program, cwd=self.root, args=args, stop_on_entry=stop_on_entry
         )
-        return await self.debugging.launch(owner or self.owner, request, seconds=seconds)
+        return await self.debugging.begin(owner or self.owner, request, seconds=seconds)
 
     async def refused_launch(self, program: Path, **given: Any) -> ToolError:
         try:

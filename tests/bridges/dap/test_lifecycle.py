@@ -356,7 +356,7 @@ async def test_what_was_attached_to_runs_on(tmp_path: Path, name: str, way: str)
         async with open_place(tmp_path, declared=DEAF[name].declared(name)) as place:
             owner = replace(place.owner, project_root=program.parent)
             request = AttachRequest(runtime="c", pid=target.pid)
-            session, stop = await place.debugging.attach(owner, request, seconds=30)
+            session, stop = await place.debugging.begin(owner, request, seconds=30)
             if stop.status == "running":
                 stop = await session.pause(seconds=10)
             assert stop.status == "stopped", stop

@@ -203,7 +203,7 @@ async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) ->
         await breakpoints.set_line(SERVER, line)
         for _ in range(2):
             request = AttachRequest("python", host="127.0.0.1", port=debug)
-            session, stop = await place.debugging.attach(place.owner, request, seconds=10)
+            session, stop = await place.debugging.begin(place.owner, request, seconds=10)
             assert (stop.status, stop.timed_out) == ("running", False)
             asking = asyncio.create_task(asked(port, "hello"))
             await until(lambda now=session: now.state is DebugState.STOPPED)  # type: ignore[misc]
@@ -223,7 +223,7 @@ async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) ->
 async def test_a_server_is_ended_by_disconnect_when_that_is_asked_for(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place, a_server(place) as (child, debug, _):
         request = AttachRequest("python", host="127.0.0.1", port=debug)
-        session, _ = await place.debugging.attach(place.owner, request, seconds=10)
+        session, _ = await place.debugging.begin(place.owner, request, seconds=10)
         assert await session.disconnect(terminate=True) is True
         assert await child.has_ended(10)
 
@@ -232,7 +232,7 @@ async def test_nobody_listens_where_a_program_is_to_be_attached_to(tmp_path: Pat
     async with open_place(tmp_path) as place:
         request = AttachRequest("python", host="127.0.0.1", port=9)
         with pytest.raises(ToolError) as caught:
-            await place.debugging.attach(place.owner, request, seconds=10)
+            await place.debugging.begin(place.owner, request, seconds=10)
         assert caught.value.code == "debug_launch_failed" and "127.0.0.1:9" in caught.value.message
         assert place.debugging.session(place.owner) is None
 
