@@ -3,7 +3,7 @@
 `make test` runs every test that is not named here: a complete check of a change, in a few minutes.
 `make test-all`, which the continuous integration runs, adds `SLOW`: kills, soaks, races, attacks, fuzzing,
 every language server and debug adapter. `make test-nightly` runs `NIGHTLY`, and `REPEATED` with more rounds.
-A name is the beginning of a test's id: a folder, a file, one test, or a test with the first of its parameters.
+A name is the beginning of a test's id: a folder, a file, one test, or one with the first of its parameters.
 """
 
 from __future__ import annotations
