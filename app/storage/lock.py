@@ -22,6 +22,7 @@ from app.ids import now_ms
 from app.storage.file_failures import file_error
 
 LOCK_FILE = "daemon.lock"
+LARGEST_PID = 2**31 - 1
 LEFT_SECONDS = 2.0
 """How long the lock of a dead daemon may stay held."""
 
@@ -135,18 +136,24 @@ def _is_alive(pid: int) -> bool:
 
 
 def _parse(content: bytes) -> LockHolder | None:
+    """Return the holder that the file names; None for a file that is empty or damaged."""
     try:
-        return LockHolder(**orjson.loads(content.split(b"\n", 1)[0]))
+        holder = LockHolder(**orjson.loads(content.split(b"\n", 1)[0]))
     except (ValueError, TypeError):
         return None
+    numbers = type(holder.pid) is int and type(holder.started_at) is int
+    if not numbers or not 0 < holder.pid <= LARGEST_PID or not isinstance(holder.url, str | None):
+        return None
+    return holder
 
 
 def _held(data_dir: Path, holder: LockHolder | None) -> Conflict:
-    who = "another process"
-    if holder is not None:
-        who = f"the process {holder.pid}" + (f" at {holder.url}" if holder.url else "")
+    if holder is None:
+        who, hint = "another process", f"; {data_dir / LOCK_FILE} does not say which"
+    else:
+        who, hint = f"the process {holder.pid}" + (f" at {holder.url}" if holder.url else ""), ""
     return Conflict(
-        f"{who} already uses the data folder {data_dir}; stop it, or choose another with --data-dir",
+        f"{who} already uses the data folder {data_dir}{hint}; stop it, or choose another with --data-dir",
         reason="data_folder_in_use",
         details={"pid": holder.pid, "url": holder.url} if holder else None,
     )

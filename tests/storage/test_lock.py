@@ -79,12 +79,33 @@ def test_the_lock_file_is_for_its_owner_only(tmp_path: Path) -> None:
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_held_lock_with_damaged_content_is_still_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[1, null, 1]",
+        "null",
+        '{"pid": "12", "url": null, "started_at": 1}',
+        '{"pid": null, "url": null, "started_at": 1}',
+        '{"pid": true, "url": null, "started_at": 1}',
+        '{"pid": 0, "url": null, "started_at": 1}',
+        '{"pid": -1, "url": null, "started_at": 1}',
+        '{"pid": 99999999999999999999, "url": null, "started_at": 1}',
+        '{"pid": 9223372036854775807, "url": null, "started_at": 1}',
+        '{"pid": 12, "url": 7777, "started_at": 1}',
+        '{"pid": 12, "url": null, "started_at": "now"}',
+        "\xff",
+    ],
+)
+def test_a_held_lock_with_damaged_content_is_still_held(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "daemon.lock"
     with DataFolderLock(tmp_path):
-        (tmp_path / "daemon.lock").write_text("{")
+        file.write_bytes(content.encode("latin-1"))
         assert read_lock(tmp_path) is None
-        with pytest.raises(Conflict, match="another process"):
+        with pytest.raises(Conflict, match=f"another process already .*{file} does not say which"):
             DataFolderLock(tmp_path).acquire()
+    with DataFolderLock(tmp_path):
+        pass
 
 
 _LEFT = """
