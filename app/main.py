@@ -246,6 +246,13 @@ class Daemon:
             for project in services.projects.all()
         ]
         if self._json_ready:
+            for project in projects:
+                if project["trust"]["state"] == "untrusted":
+                    log.warning(
+                        "project %s is not trusted, so nothing of it runs: kaged trust %s",
+                        project["slug"],
+                        project["root"],
+                    )
             line = {
                 "event": "ready",
                 "url": url,

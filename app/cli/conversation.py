@@ -23,8 +23,8 @@ LAST = "last"
 
 async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, Any]:
     """Return the project of `folder`, or of the folder at or above this one, loading it if needed; by default
-    the daemon's only project. When its file has errors, the last good version is used with a warning. A
-    read-only token finds loaded projects only."""
+    the daemon's only project. When its file has errors, the last good version is used with a warning; so is
+    the trusted one when its file asks for more. A read-only token finds loaded projects only."""
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is not None:
         try:
@@ -38,6 +38,11 @@ async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, A
             if failure.code == "dsl_invalid":
                 print_warning(f"{failure.message}; the last good version is used (`kaged check {root}`)")
             return kept
+        if loaded["trust"]["state"] == "changed":
+            print_warning(
+                f"the project file asks for more than its trusted version, which stays in use "
+                f"(`kaged trust --show {root}`)"
+            )
         return loaded
     projects = [project async for project in client.items("/projects")]
     if len(projects) == 1:

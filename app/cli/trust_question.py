@@ -25,6 +25,10 @@ _HEADS = {
     "changed": "asks for more than its trusted version, which stays active. Signs mark the changes:",
     "trusted": "is trusted. It is allowed to:",
 }
+_DECLINED = {
+    "untrusted": "It does not run. Trust it later with:",
+    "changed": "The trusted version stays active. Trust this one later with:",
+}
 _LONGEST = 160
 
 
@@ -53,7 +57,7 @@ def at_terminal() -> bool:
 
 
 async def ask_for_trust(services: Services) -> None:
-    """Ask about each untrusted project, until the daemon stops."""
+    """Ask about each project with a version that is not trusted, until the daemon stops."""
     for project in services.projects.all():
         if project.trust.state != "trusted":
             await _ask(services, project)
@@ -71,7 +75,7 @@ async def _ask(services: Services, project: LoadedProject) -> None:
         if answer is not None:
             break
     if answer == "no":
-        print_text(f"It does not run. Trust it later with: kaged trust {project.root}")
+        print_text(f"{_DECLINED[trust['state']]} kaged trust {project.root}")
         return
     try:
         await services.decisions.grant(project.id, trust["digest"], always=answer == "always", actor=_ACTOR)

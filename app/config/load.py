@@ -21,7 +21,8 @@ from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
 from app.nearest_names import nearest
 
-_LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), ("projects", "trusted"))
+_TRUSTED = ("projects", "trusted")
+_LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), _TRUSTED)
 _PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})
 _CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
@@ -193,7 +194,9 @@ def _resolve_paths(merged: _Merged) -> None:
         is_path = key in _PATH_KEYS or (key[0] == "providers" and key[-1] == "transcript" and len(key) == 3)
         if not is_path or not isinstance(value, str | Path):
             return value
-        return merged.bases.get(key, Path.cwd()) / Path(value).expanduser()
+        # A relative folder of trust would mean another one wherever a command is run.
+        base = Path() if key == _TRUSTED else merged.bases.get(key, Path.cwd())
+        return base / Path(value).expanduser()
 
     _map_leaves(merged.tree, (), visit)
 

@@ -23,7 +23,7 @@ def _as_list(value: object) -> object:
 
 def _no_whole_machine(folder: Path) -> Path:
     if not folder.is_absolute() or len(folder.parts) < 2 or ".." in folder.parts:
-        raise ValueError("name an absolute folder below /, without ..")
+        raise ValueError("must be an absolute folder below /, without ..")
     return folder
 
 

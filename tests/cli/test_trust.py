@@ -44,6 +44,7 @@ def trust_of(daemon: DaemonProcess) -> dict[str, Any]:
 def test_serve_without_a_terminal_serves_and_says_what_is_not_trusted_and_how_to_trust_it(home: Home) -> None:
     daemon = DaemonProcess(home).start()
     assert trust_of(daemon)["state"] == "untrusted"
+    assert f"is not trusted, so nothing of it runs: kaged trust {home.project}" in daemon.log()
     acts = {(act["kind"], act["text"]): act["line"] for act in trust_of(daemon)["acts"]}
     assert acts["grant", "it is not caged at all"] == PROJECT_YAML.splitlines().index("  cage: disabled") + 1
     refused = home.run("send", "read this please")
@@ -55,8 +56,9 @@ def test_serve_without_a_terminal_serves_and_says_what_is_not_trusted_and_how_to
     assert (granted["root"], granted["trust"]["state"]) == (str(home.project), "trusted")
     assert home.run("send", "read this please").returncode == 0
     daemon.stop()
+    before = len(daemon.log())
     again = DaemonProcess(home).start()
-    assert "is not trusted" not in again.log()
+    assert "is not trusted" not in again.log()[before:]
     again.stop()
 
 
@@ -129,6 +131,34 @@ def test_serve_at_a_terminal_asks_and_an_answer_lets_the_project_act(home: Home)
     terminal.expect_exact("\r\n")
     terminal.wait()
     assert terminal.exitstatus == 0
+
+
+def test_a_changed_version_that_is_declined_at_the_terminal_leaves_the_trusted_one(home: Home) -> None:
+    home.json("trust")
+    (home.project / ".kaged" / "project.yaml").write_text(MORE_YAML)
+    terminal = home.terminal("serve", "--log-level", "error")
+    terminal.expect("Trust it\\?")
+    terminal.sendline("n")
+    terminal.expect("The trusted version stays active")
+    assert home.run("send", "read this please").returncode == 0
+    terminal.kill(signal.SIGTERM)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+
+
+def test_a_command_says_that_a_changed_version_waits_and_which_one_is_used(home: Home) -> None:
+    home.json("trust")
+    daemon = DaemonProcess(home).start()
+    assert "trusted version" not in home.run("send", "read this please").stderr
+    (home.project / ".kaged" / "project.yaml").write_text(SCHEDULED_YAML)
+    listed = home.run("run")
+    assert "no workflows" in listed.stdout
+    assert "asks for more than its trusted version" in listed.stderr
+    assert f"kaged trust --show {home.project}" in listed.stderr
+    home.json("trust")
+    listed = home.run("run")
+    assert "nightly" in listed.stdout and "trusted version" not in listed.stderr
+    daemon.stop()
 
 
 def test_a_question_at_the_terminal_does_not_hinder_the_end(home: Home) -> None:

@@ -211,7 +211,19 @@ def test_folders_that_every_cage_sees_are_relative_to_the_file(load: Any, tmp_pa
 def test_no_setting_shows_every_cage_the_whole_machine(load: Any, folder: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load(f'[sandbox]\nread_only = ["{folder}"]\n')
-    assert "sandbox.read_only.0 name an absolute folder below /" in refused.value.message
+    assert "sandbox.read_only.0 must be an absolute folder below /" in refused.value.message
+
+
+@pytest.mark.requirement("security.trust")
+@pytest.mark.parametrize("folder", ["shop", ".", "./shop", "[/srv", "/", "/srv/.."])
+def test_trust_is_given_to_absolute_folders_only(load: Any, folder: str) -> None:
+    """A relative one would trust whatever folder a command is run in."""
+    variable = "KAGED_PROJECTS__TRUSTED"
+    with pytest.raises(ConfigError) as refused:
+        load("", environ={variable: f"/srv/one,{folder}"})
+    assert f"{variable}: projects.trusted.1 must be an absolute folder" in refused.value.message
+    with pytest.raises(ConfigError, match=r"projects\.trusted\.0 must be an absolute folder"):
+        load(f'[projects]\ntrusted = ["{folder}"]\n')
 
 
 def test_a_credential_written_twice_is_refused(load: Any) -> None:

@@ -55,7 +55,8 @@ class LocalProjects:
         return await self._with_storage(folder, always=always, actor=actor)
 
     async def withdraw(self, folder: Path, *, actor: str) -> bool:
-        """Forget that a project is trusted; return whether it was."""
+        """Forget that a project is trusted; return whether it was. Raises `Conflict` (`trusted_by_settings`)
+        too."""
         root = await asyncio.to_thread(project_root, str(folder))
 
         def remove(uow: UnitOfWork) -> bool:
@@ -68,6 +69,7 @@ class LocalProjects:
         with DataFolderLock(self.settings.daemon.data_dir):
             storage = await self._open()
             try:
+                ProjectTrusts(storage, self.settings.projects.trusted).require_revocable(root)
                 return await storage.write(remove, durable=True)
             finally:
                 await storage.close()

@@ -142,11 +142,7 @@ class ProjectLoader:
         Raises `NotFound`, or `Conflict` (`trusted_by_settings`)."""
         async with self._lock:
             project = self._projects.get(project_id)
-            if self._trusts.by_settings(project.root):
-                raise Conflict(
-                    f"The settings trust {project.root}: take it out of `trusted` below [projects].",
-                    reason="trusted_by_settings",
-                )
+            self._trusts.require_revocable(project.root)
             event = audited("trust.withdrawn", actor, project.id)
 
             def store(uow: UnitOfWork) -> None:

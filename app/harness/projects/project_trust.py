@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from app.errors import Conflict
 from app.harness.dsl.acts import Act
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import CompileResult
@@ -61,6 +62,15 @@ class ProjectTrusts:
     def by_settings(self, root: Path) -> bool:
         """Tell whether the settings trust the project in a folder."""
         return any(root.is_relative_to(folder) for folder in self._roots)
+
+    def require_revocable(self, root: Path) -> None:
+        """Raise `Conflict` (`trusted_by_settings`) for a project that the settings trust."""
+        if self.by_settings(root):
+            raise Conflict(
+                f"The settings trust {root}: take its folder out of `projects.trusted` "
+                "(KAGED_PROJECTS__TRUSTED).",
+                reason="trusted_by_settings",
+            )
 
     async def judge(self, root: Path, result: CompileResult) -> Judged:
         """Judge what was compiled of a root; with errors in it the last version that was trusted stays."""
