@@ -8,6 +8,7 @@ cage reaches, and that others are refused by name, is tested with the proxy.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,8 @@ class Kind:
     stop: tuple[str, int]
     programs: tuple[str, ...]
     host: str
+    fetch: str
+    """Asks the registry at `host` for a package, once."""
     ptrace: bool = False
     shows: str = "hello"
     """What the debugger says of the variable `text`."""
@@ -74,6 +77,7 @@ NPM = Kind(
     ("main.js", 3),
     ("node", "npm", "js-debug-adapter"),
     "registry.npmjs.org:443",
+    "npm install --fetch-retries=0 is-odd",
 )
 PIP = Kind(
     "pip",
@@ -91,6 +95,7 @@ PIP = Kind(
     ("main.py", 3),
     (),
     "pypi.org:443",
+    f"{PYTHON} -m venv .venv && .venv/bin/pip install --retries 1 six 2>&1 | tail -20",
 )
 CARGO = Kind(
     "cargo",
@@ -108,6 +113,7 @@ CARGO = Kind(
     ("src/main.rs", 3),
     ("cargo", "rustc", "gdb"),
     "index.crates.io:443",
+    "CARGO_NET_RETRY=0 cargo add itoa",
     ptrace=True,
     shows="alloc::string::String",
 )
@@ -131,6 +137,7 @@ GO = Kind(
     ("main.go", 11),
     ("go", "dlv"),
     "proxy.golang.org:443",
+    "go get rsc.io/quote",
     ptrace=True,
 )
 KINDS = (NPM, PIP, CARGO, GO)
@@ -275,6 +282,19 @@ async def test_what_is_refused_names_the_line_that_would_allow_it(
         assert ".git/x is never written in a cage" in hard
         committed = await call(driver, "shell.bash", command="git add -A && git commit -qm x")
         assert committed["data"]["exit_code"] != 0
+
+
+@pytest.mark.needs("cages")
+async def test_a_registry_that_the_cage_does_not_reach_is_named_with_the_line_for_it(
+    kind: Kind, root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    file = root / ".kaged/project.yaml"
+    file.write_text(re.sub(r"net: \{ allow: \[.+", "net: { allow: [] }", file.read_text(), count=1))
+    async with driven(tmp_path / "data", root, **settings(settings_overrides)) as driver:
+        fetched = await call(driver, "shell.bash", command=kind.fetch)
+        assert fetched["metadata"]["cage_notes"], fetched
+        (note,) = fetched["metadata"]["cage_notes"]
+        assert f'`net: {{ allow: ["{kind.host}"' in note
 
 
 @pytest.mark.parametrize("kind", (CARGO, GO), ids=lambda kind: kind.name, indirect=True)

@@ -117,3 +117,32 @@ async def test_a_name_that_leads_to_the_machine_itself_is_reported_as_that(machi
     command = "curl -sS -o /dev/null http://inner.test/"
     (note,) = (await desk.call("shell.bash", command=command)).metadata.cage_notes
     assert note.startswith("not_connected: inner.test:80 leads to this machine")
+
+
+async def test_a_name_that_leads_nowhere_is_not_laid_to_the_cage(machine: CagedMachine) -> None:
+    desk = agent(machine, "gone.test:443")
+    (note,) = (
+        await desk.call("shell.bash", command="curl -sS https://gone.test/ | head")
+    ).metadata.cage_notes
+    assert note.startswith("not_connected: gone.test:443 is allowed, but this machine does not reach it")
+    assert "allow:" not in note
+
+
+@pytest.mark.requirement("in_use.root")
+@pytest.mark.parametrize("end", ["", " | tail -5", "; true"])
+async def test_a_cage_without_a_network_names_the_line_for_the_host(machine: CagedMachine, end: str) -> None:
+    desk = agent(machine)
+    command = f"curl -sS http://other.test:81/ 2>&1{end}"
+    (note,) = (await desk.call("shell.bash", command=command)).metadata.cage_notes
+    assert note.startswith("not_connected: other.test:81 is out of reach: no network.")
+    assert '`net: { allow: ["other.test:81"] }`' in note
+    quiet = await desk.call("shell.bash", command="echo Could not resolve host: other.test")
+    assert quiet.metadata.cage_notes is None
+
+
+@pytest.mark.requirement("in_use.root")
+async def test_a_program_that_passes_the_proxy_by_learns_of_it(machine: CagedMachine) -> None:
+    desk = agent(machine, "api.test:443")
+    command = "curl -sS --noproxy '*' https://api.test/"
+    (note,) = (await desk.call("shell.bash", command=command)).metadata.cage_notes
+    assert "through the proxy in HTTPS_PROXY only" in note

@@ -305,12 +305,14 @@ def _with_exceptions(places: Places) -> Iterator[tuple[Bound, list[list[str]]]]:
 
 
 def _refuse_what_is_not_held(cage: Cage) -> None:
-    if cage.net:
-        raise _not_held("it names hosts that it may reach")
-    if cage.state_folder is not None:
-        raise _not_held("it keeps its state")
-    if cage.unix_sockets:
-        raise _not_held("it allows Unix sockets, and would reach those of the machine")
+    lacks = {
+        "it names hosts that it may reach": bool(cage.net),
+        "it keeps its state": cage.state_folder is not None,
+        "it allows Unix sockets, and would reach those of the machine": cage.unix_sockets,
+    }
+    found = [why for why, wanted in lacks.items() if wanted]
+    if found:
+        raise _not_held("; ".join(found))
 
 
 def _not_held(why: str) -> ToolError:

@@ -15,6 +15,7 @@ from app.errors import ToolError
 from app.tools.contract.call import ToolCallContext
 
 MAX_NAMED = 20
+_ABSENT = frozenset({"unresolvable", "unreachable", "no_answer"})
 RUN_OUT = (
     "walltime_exceeded: the wall time of this cage is over, and everything in it was killed. No program can "
     "be started in the rest of this run: finish with what you have."
@@ -75,6 +76,7 @@ def not_connected(refused: Mapping[str, str]) -> Iterator[str]:
     """Yield the notes on hosts that the cage's proxy has refused, by the kind of refusal."""
     closed = sorted(place for place, kind in refused.items() if kind in {"not_allowed", "numeric"})
     inner = sorted(place for place, kind in refused.items() if kind == "not_public")
+    absent = sorted(place for place, kind in refused.items() if kind in _ABSENT)
     if closed:
         hosts = ", ".join(f'"{place}"' for place in closed)
         yield (
@@ -85,6 +87,11 @@ def not_connected(refused: Mapping[str, str]) -> Iterator[str]:
         yield (
             f"not_connected: {', '.join(inner)} leads to this machine or its own network, which no cage may "
             "reach. Reach a test server inside the cage at 127.0.0.1, without the proxy."
+        )
+    if absent:
+        yield (
+            f"not_connected: {', '.join(absent)} is allowed, but this machine does not reach it: its name is "
+            "not found, or nothing answers. The cage is not the cause."
         )
 
 

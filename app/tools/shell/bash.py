@@ -44,6 +44,8 @@ MAX_VARIABLES = 64
 DEFAULT_TIMEOUT_MS, MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 120_000, 1_000, 600_000
 LIVE_SECONDS = 0.1
 AUDITED_CHARACTERS = 200
+_PARTS = "|;&\n"
+"""What joins the parts of a command line: the exit code of one may hide that of another."""
 TRUNCATED = "\n[output truncated — 1 MB limit]"
 
 
@@ -143,10 +145,10 @@ class Bash:
         self, result: BashResult, params: BashParams, context: ToolCallContext
     ) -> BashResult:
         """Return the result, and add notes on refusals of the cage."""
-        if context.cage is not None and result.exit_code != 0:
-            found = await asyncio.to_thread(
-                refusals, result.stdout, params.cwd, context, self._environment, self._processes.missing
-            )
+        in_cage = context.cage is not None and self._processes.has_cages
+        if in_cage and (result.exit_code != 0 or any(mark in params.command for mark in _PARTS)):
+            read = partial(refusals, result.stdout, params.cwd, context, command=params.command)
+            found = await asyncio.to_thread(read, self._environment, self._processes.missing)
             self._processes.note(context, found)
         return result
 

@@ -1,4 +1,4 @@
-"""Finds in the output of a failed command what its cage refused, and names the line that would allow it.
+"""Finds in the output of a command what its cage refused, and names the line that would allow it.
 
 Owns: reading the messages of programs, in linear time. Never: deciding: the text is untrusted.
 """
@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.installed.installation_places import Surroundings, needed_places
+from app.cages.network_rules import NetworkRules
 from app.cages.protected_names import soft_part
 from app.programs import on_path
 from app.tools.authorisation.cage_policy import CagePolicy, yaml_text
 from app.tools.contract.call import ToolCallContext
+from app.tools.shell.unresolved_hosts import unresolved_hosts
 
 MAX_READ = 16_384
 """Characters at the end of the output that are looked at."""
@@ -28,14 +30,28 @@ Missing = Callable[[ToolCallContext, Sequence[Path]], list[Path]]
 
 
 def refusals(
-    output: str, folder: str, context: ToolCallContext, environment: Mapping[str, str], missing: Missing
+    output: str,
+    folder: str,
+    context: ToolCallContext,
+    environment: Mapping[str, str],
+    missing: Missing,
+    *,
+    command: str = "",
 ) -> list[str]:
-    """Return notes on the output of a command that failed in `folder`, below the project's root. Blocks:
-    looks for programs on the PATH of `environment`."""
+    """Return notes on the output of `command` in `folder`, below the project's root, in which something
+    failed. Blocks: looks for programs on the PATH of `environment`, and for manifests of packages."""
     lines = [line.strip() for line in output[-MAX_READ:].splitlines() if len(line) <= MAX_LINE]
     found = dict.fromkeys(_written_to(lines, folder, context))
     found |= dict.fromkeys(_not_found(lines, context, environment, missing))
+    found |= dict.fromkeys(
+        unresolved_hosts(lines, command, NetworkRules.of(_hosts(context)), context.project_root)
+    )
     return list(found)[:MAX_NOTES]
+
+
+def _hosts(context: ToolCallContext) -> Sequence[str]:
+    allowed: Sequence[str] = ((context.cage or {}).get("net") or {}).get("allow") or ()
+    return allowed
 
 
 def _written_to(lines: Sequence[str], folder: str, context: ToolCallContext) -> Iterator[str]:

@@ -355,6 +355,10 @@ async def test_a_program_that_is_not_there_is_said_as_everywhere(held: Held, roo
         (lambda root: {"net": ("example.org:443",)}, "hosts"),
         (lambda root: {"state_folder": root.parent / "state"}, "keeps its state"),
         (lambda root: {"unix_sockets": True}, "Unix sockets"),
+        (
+            lambda root: {"net": ("example.org:443",), "state_folder": root.parent / "state"},
+            "hosts that it may reach; it keeps its state",
+        ),
     ],
 )
 async def test_a_cage_that_landlock_cannot_hold_is_refused(
