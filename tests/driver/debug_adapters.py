@@ -72,6 +72,15 @@ def adapter_path(name: str) -> Path:
     return found
 
 
+def runner_packages() -> Path:
+    """Return the folder of packages that has the test runners vitest and jest; skips the test where they are
+    not installed."""
+    found = INSTALLED / "runners" / "node_modules"
+    if not all((found / name / "package.json").is_file() for name in ("vitest", "jest")):
+        pytest.skip(str(Lack("the test runners vitest and jest", "not installed", TOOLS)))
+    return found
+
+
 def debug_environment(home: Path, *, path: tuple[Path, ...] = ()) -> dict[str, str]:
     """Return the environment for a daemon or an adapter in tests: every adapter on the PATH, nothing of the
     network, and HOME the folder `home` (made). Folders of `path` go first on the PATH. What Go has compiled

@@ -137,7 +137,9 @@ DEBUGGER: dict[str, str] = {
     "debugger.exceptions.modes": "a program stops at none, uncaught, user or raised exceptions, by type",
     "debugger.exceptions.kept": "the choice of exceptions is kept for later launches",
     "debugger.exceptions.answer": "such a stop has message, first frame of the project and the locals there",
-    "debugger.tests": "one test is launched by pytest, unittest, node --test, go test and cargo test",
+    "debugger.tests": (
+        "one test is launched by pytest, unittest, node --test, vitest, jest, go test and cargo test"
+    ),
     "debugger.tests.rules": "what starts a program is judged as debug.launch and as its command line",
     "debugger.why": "why runs a test or a program and answers with the exception that fails it, in 4 KB",
     "debugger.trace": "trace shows the values of expressions over all hits of some lines, in 2 KB",

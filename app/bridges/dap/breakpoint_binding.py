@@ -6,6 +6,7 @@ Never: which breakpoints there are.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.breakpoint import Breakpoint, as_sent, lacking
 from app.bridges.dap.capabilities import FILTERS
 from app.bridges.dap.exceptions import ExceptionChoice, filter_arguments, panic_functions
+from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import Link
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import whole
@@ -69,14 +71,15 @@ class Binding:
     """Made with its session. `entry` are the functions in which breakpoints of ours stand, on the program's
     beginning, while they do; `entry_file` is the file in whose first line one does."""
 
-    def __init__(self, program: Program, seconds: float, runtime: str = "") -> None:
+    def __init__(self, program: Program, limits: DebugLimits, runtime: str, root: Path) -> None:
         self.entry: tuple[str, ...] = ()
         self.entry_file: Path | None = None
         self._runtime = runtime
+        self._root = Path(os.path.realpath(root))
         self._panics: tuple[str, ...] = ()
         self._program = program
         self._behaviour: AdapterBehaviour = program.behaviour
-        self._seconds = seconds
+        self._seconds = limits.request_seconds
         self._answers: dict[int, dict[int, Answered]] = {}
         self._breakpoints: dict[int, Breakpoint] = {}
         self._entry_ids: set[tuple[int, int]] = set()
@@ -121,7 +124,7 @@ class Binding:
 
     async def _send_filters(self, link: Link, choice: ExceptionChoice) -> None:
         if FILTERS in link.capabilities:
-            arguments = filter_arguments(link.advertised, self._behaviour, choice)
+            arguments = filter_arguments(link.advertised, self._behaviour, choice, self._root)
             await link.request("setExceptionBreakpoints", arguments, self._seconds)
 
     async def send(self, breakpoints: Sequence[Breakpoint], like: Breakpoint) -> None:

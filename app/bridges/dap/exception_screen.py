@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
-from app.bridges.dap.exceptions import ExceptionChoice
+from app.bridges.dap.exceptions import LIBRARIES, ExceptionChoice
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 
-LIBRARIES = frozenset({"site-packages", "dist-packages", "node_modules", ".cargo", ".rustup", "vendor"})
-"""Folders of a project in which code of others lies."""
 _OF_PYTHON = (
     "(lambda walk: ([one.__name__ for one in __exception__[0].__mro__] + "
     "[one.__module__ + '.' + one.__name__ for one in __exception__[0].__mro__], "

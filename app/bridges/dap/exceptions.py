@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import quote
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.capabilities import FILTERS
@@ -18,11 +20,24 @@ from app.errors import ToolError
 Mode = Literal["none", "uncaught", "user", "raised"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_FILTERS = 100
+LIBRARIES = frozenset({"site-packages", "dist-packages", "node_modules", ".cargo", ".rustup", "vendor"})
+"""Folders of a project in which code of others lies."""
 _OF_TYPES = (
     "(types => {{ for (let at = error; at != null; at = Object.getPrototypeOf(at)) "
     "if (types.includes(at.constructor?.name)) return true; return false; }})({types})"
 )
 """For js-debug: that an error is of one of these classes, or of one that is derived from them."""
+_OF_PROJECT = (
+    "(() => {{ const before = [Error.stackTraceLimit, Error.prepareStackTrace]; try {{ "
+    "Error.stackTraceLimit = 100; Error.prepareStackTrace = undefined; "
+    "return new Error().stack.split('\\n').some(line => {{ "
+    "const path = {roots}.map(root => line.split(root)[1]).find(one => one !== undefined); "
+    "return path !== undefined && !path.split('/').some(one => {libraries}.includes(one)); }}); "
+    "}} catch {{ return true; }} "
+    "finally {{ [Error.stackTraceLimit, Error.prepareStackTrace] = before; }} }})()"
+)
+"""For js-debug: that code of the project is among the callers of what throws. The stack is that of the throw,
+in the engine's own form, whatever the program makes of stacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +74,27 @@ def panic_functions(behaviour: AdapterBehaviour, choice: ExceptionChoice, runtim
 
 
 def filter_arguments(
-    advertised: Mapping[str, Any], behaviour: AdapterBehaviour, choice: ExceptionChoice
+    advertised: Mapping[str, Any], behaviour: AdapterBehaviour, choice: ExceptionChoice, root: Path
 ) -> dict[str, Any]:
-    """Return the arguments of `setExceptionBreakpoints`."""
+    """Return the arguments of `setExceptionBreakpoints`. `root` is the real folder of the project."""
     filters = _filters(advertised.get(FILTERS), behaviour, choice)
-    if not choice.types or not filters:
+    if behaviour.exception_types != "condition":
         return {"filters": filters}
-    if behaviour.exception_types == "condition":
-        condition = _OF_TYPES.format(types=json.dumps(choice.types))
-        options = [{"filterId": name, "condition": condition} for name in filters]
-        return {"filters": [], "filterOptions": options}
-    return {"filters": filters}
+    options = [{"filterId": name, **_condition(name, choice, root)} for name in filters]
+    if not any("condition" in one for one in options):
+        return {"filters": filters}
+    return {"filters": [], "filterOptions": options}
+
+
+def _condition(name: str, choice: ExceptionChoice, root: Path) -> dict[str, str]:
+    """Return the condition of one filter. js-debug joins those of all filters by `or`: two kinds of them
+    cannot be told apart."""
+    if choice.types:
+        return {"condition": _OF_TYPES.format(types=json.dumps(choice.types))}
+    if choice.mode != "raised" or name == "uncaught":
+        return {}
+    roots = json.dumps([*dict.fromkeys((f"{root}/", f"{quote(str(root))}/"))])
+    return {"condition": _OF_PROJECT.format(roots=roots, libraries=json.dumps(sorted(LIBRARIES)))}
 
 
 def _filters(offered: Any, behaviour: AdapterBehaviour, choice: ExceptionChoice) -> list[str]:

@@ -115,7 +115,7 @@ class SessionLife:
             on_crash=lambda: self._begin_end("crash"),
             loads_at_start=resolved.entry.program in _BUILT,
         )
-        self._binding = Binding(self.program, dependencies.limits.request_seconds, request.runtime)
+        self._binding = Binding(self.program, dependencies.limits, request.runtime, owner.project_root)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "line":

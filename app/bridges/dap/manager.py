@@ -15,8 +15,7 @@ from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.breakpoints import Breakpoints
-from app.bridges.dap.exception_screen import LIBRARIES
-from app.bridges.dap.exceptions import MODES, ExceptionChoice, Mode, check_choice
+from app.bridges.dap.exceptions import LIBRARIES, MODES, ExceptionChoice, Mode, check_choice
 from app.bridges.dap.lifecycle import Dependencies, SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (

@@ -112,10 +112,7 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult
     """Blocking."""
     stop, output = run.stop, clean(run.output, len(run.output) + 1)
     counted = [one for one in failures if one.type not in _NO_FAILURES]
-    of_output = [one for one in counted if _is_printed(one, output)]
-    # Errors of a Go test add up; of exceptions the last one ends it.
-    at = 0 if of_output and of_output[0].type == _MARKED else -1
-    reported = of_output[at] if of_output else None
+    reported = _reported([one for one in counted if _is_printed(one, output)])
     code = stop.exit_code if stop.status == "exited" else None
     failed = code != 0 if code is not None else (reported is not None or stop.status != "exited")
     if stop.status != "exited" and late:
@@ -139,6 +136,14 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult
         }
         result = result.model_copy(update=fields)
     return fitting(result, MAX_BYTES)
+
+
+def _reported(of_output: Sequence[Failure]) -> Failure | None:
+    """Return the failure that ends it, of those that the output has. Errors of a Go test add up. Of
+    exceptions it is the last one with a frame of the project; some runners throw an error again."""
+    if not of_output or of_output[0].type == _MARKED:
+        return of_output[0] if of_output else None
+    return next((one for one in reversed(of_output) if one.frames), of_output[-1])
 
 
 _NOTES: Mapping[str, str] = {

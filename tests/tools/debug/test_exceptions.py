@@ -159,6 +159,23 @@ async def test_types_are_distinguished_by_node_and_what_an_adapter_has_not_is_re
     assert list(missing.detail["fields"]) == ["exceptions"]
 
 
+@pytest.mark.requirement("debugger.exceptions.modes")
+async def test_raised_leaves_out_what_a_library_of_node_throws_by_itself(desk: DebugDesk) -> None:
+    adapter_path("js-debug")
+    library = "function look() {{ try {{ throw new Error('{}') }} catch {{}} }}\n"
+    desk.put(
+        "node_modules/lib/index.js",
+        library.format("its own") + "setImmediate(look);\nexports.look = look;\n",
+    )
+    desk.put("app.js", library.format("ours") + "require('lib').look();\nsetTimeout(look, 100);\n")
+    run = {"runtime": "node", "script": "app.js", "exceptions": "raised", **QUIET}
+    called = await desk.debug("launch", **run)
+    assert (called["exception"]["message"], called["location"]["line"]) == ("its own", 2)
+    own = await desk.debug("continue")
+    assert (own["exception"]["message"], own["location"]["line"]) == ("ours", 1)
+    assert (await desk.debug("continue"))["status"] == "exited"
+
+
 @pytest.mark.needs("cages")
 @pytest.mark.requirement("debugger.exceptions.answer")
 async def test_a_caged_agent_gets_the_exception_too(desk: DebugDesk) -> None:

@@ -7,14 +7,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from app.bridges.dap.manager import Declared
 from app.errors import ToolError
+from app.programs import packaged_node
 from app.tools.contract.rules import PermissionRule
 from app.tools.debug.effects import effects_of
 from app.tools.debug.parameters import DebugParams
 from app.tools.debug.project_test import read_test
-from tests.driver.debug_adapters import adapter_path, copy_of
+from tests.driver.debug_adapters import adapter_path, copy_of, runner_packages
 from tests.driver.debug_desk import DebugDesk, debug_desk
 
 CASES = {
@@ -28,6 +31,8 @@ CASES = {
         7,
     ),
     "node": ("js-debug", "shop.test.js::price is right", None, "shop.test.js", 6),
+    "vitest": ("js-debug", "vitest/shop.test.ts::price is right (2)", "vitest", "vitest/shop.ts", 6),
+    "jest": ("js-debug", "jest/shop.test.js::price is right (2)", "jest", "jest/shop.js", 4),
     "go": ("delve", "gopkg/shop_test.go::TestPrice", None, "gopkg/shop.go", 5),
     "cargo": ("lldb-dap", "crate/src/lib.rs::tests::is_right", None, "crate/src/lib.rs", 2),
 }
@@ -39,12 +44,19 @@ async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
         yield opened
 
 
+def installed(desk: DebugDesk, runner: str | None) -> None:
+    """Give the project the packages of a runner that it has to have itself."""
+    if runner in ("vitest", "jest"):
+        (desk.root / "node_modules").symlink_to(runner_packages())
+
+
 @pytest.mark.requirement("debugger.tests")
 @pytest.mark.parametrize(("adapter", "test", "runner", "path", "line"), CASES.values(), ids=CASES)
 async def test_one_test_is_launched_by_its_runner(
     desk: DebugDesk, adapter: str, test: str, runner: str | None, path: str, line: int
 ) -> None:
     adapter_path(adapter)
+    installed(desk, runner)
     await desk.debug("set_breakpoint", path=path, line=line)
     more = {"runner": runner} if runner else {}
     stop = await desk.debug("launch", test=test, exceptions="none", timeout=300_000, **more)
@@ -52,6 +64,35 @@ async def test_one_test_is_launched_by_its_runner(
     ended = await desk.debug("continue")
     assert ended["status"] == "exited" and "never run" not in ended["output"]
     assert ended.get("exit_code") in {1, 101, None}
+
+
+@pytest.mark.requirement("debugger.why")
+@pytest.mark.parametrize(
+    ("runner", "test", "message", "line"),
+    [
+        ("vitest", "vitest/shop.test.ts", "expected 6 to be 3 // Object.is equality", 5),
+        (
+            *("jest", "jest/shop.test.js"),
+            *("expect(received).toBe(expected) // Object.is equality\n\nExpected: 3\nReceived: 6", 4),
+        ),
+    ],
+    ids=["vitest", "jest"],
+)
+async def test_why_a_test_of_a_runner_of_the_project_fails(
+    tmp_path: Path, runner: str, test: str, message: str, line: int
+) -> None:
+    """By the Node that comes with kaged: with Node 20 vitest throws hundreds of errors before it begins."""
+    adapter_path("js-debug")
+    node = packaged_node()
+    assert node is not None
+    declared = [Declared(runtime="node", command=(str(node),))]
+    async with debug_desk(tmp_path, copy_of("tested", tmp_path), declared=declared) as desk:
+        installed(desk, runner)
+        found = await desk.debug("why", test=f"{test}::price is right (2)", runner=runner, timeout=300_000)
+        assert found["outcome"] == "failed" and found["exception"]["message"] == message, found
+        frame = found["project_frames"][0]
+        assert (frame["path"], frame["line"]) == (f"./{test}", line) and "locals" in frame
+        assert len(orjson.dumps(found)) <= 4_000
 
 
 @pytest.mark.needs("cages")
