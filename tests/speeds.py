@@ -65,6 +65,7 @@ SLOW: tuple[str, ...] = (
     "tests/tools/code/test_svelte_and_php.py",
     "tests/tools/code/test_hierarchies.py",
     "tests/tools/code/test_generated_monorepos.py",
+    "tests/tools/code/test_folder_interrupted.py",
     "tests/tools/code/test_masked.py",
     "tests/tools/code/test_servers.py",
     "tests/tools/code/test_caged.py",

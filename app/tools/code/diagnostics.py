@@ -164,6 +164,8 @@ def _folder_result(
     part = part_of(found, call.params)
     unanswered = sorted(gathered.unanswered, key=lambda one: (one.path or "", one.language or ""))
     notes = [NOT_FRESH.replace("The server has", "A server has")] if unanswered else []
+    if len(unanswered) > MAX_UNANSWERED:
+        notes.append(f"{len(unanswered) - MAX_UNANSWERED} more files than not_fresh lists have no answer.")
     if asked < known:
         notes.append(
             f"Only {asked} of {known} files were looked at, changed ones first; name a smaller folder for "
