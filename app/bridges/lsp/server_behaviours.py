@@ -66,6 +66,11 @@ _TYPESCRIPT_7 = Behaviour(
     new_files=NewFiles(watches_late=True),
     settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
 )
+_GO = Behaviour(
+    answers_again=True,
+    # It waits a second for a human to type on before it looks at packages that import the changed one.
+    settings={"gopls": {"diagnosticsDelay": "100ms"}},
+)
 _RUST = Behaviour(
     freshness="flycheck",
     ready="server_status",
@@ -132,7 +137,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "tsc": _TYPESCRIPT_7,
     "tsgo": _TYPESCRIPT_7,
     "rust-analyzer": _RUST,
-    "gopls": Behaviour(answers_again=True),
+    "gopls": _GO,
     "clangd": Behaviour(
         freshness="clangd",
         ready="index",
