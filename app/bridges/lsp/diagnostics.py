@@ -155,15 +155,16 @@ class Diagnostics:
         if known is not None:
             self.kept_bytes -= known.size
 
-    async def of(self, path: str, deadline: float) -> Diagnosed:
-        """Return the diagnostics of a file, as fresh as can be had until `deadline` (monotonic).
+    async def of(self, path: str, deadline: float, *, hints: bool = True) -> Diagnosed:
+        """Return the diagnostics of a file, as fresh as can be had until `deadline` (monotonic). Without
+        `hints`, those that are no errors or warnings may be missing.
 
         Raises ToolError as opening does, Unanswered, ResponseError and ServerEnded.
         """
         with self._documents.holding(path):
             while True:
                 text = await self._renewed(await self._documents.get(path))
-                items, fresh = await self._for(text, deadline)
+                items, fresh = await self._for(text, deadline, hints=hints)
                 # Whoever wrote meanwhile: an answer for what was there before is not given.
                 now = await self._documents.get(path)
                 if not fresh or now.version == text.version:
@@ -180,11 +181,14 @@ class Diagnostics:
             return text  # it has not judged this one yet
         return await self._documents.touch(text.path) or text
 
-    async def _for(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
+    async def _for(
+        self, text: OpenText, deadline: float, *, hints: bool
+    ) -> tuple[tuple[dict[str, Any], ...], bool]:
         way = self._behaviour.freshness
         if way == "tsserver":
             absolute = self._documents.absolute(text.path)
-            found = await _answered(tsserver.diagnostics(self._client, absolute), tsserver.COMMAND, deadline)
+            asked = tsserver.diagnostics(self._client, absolute, hints=hints)
+            found = await _answered(asked, tsserver.COMMAND, deadline)
             if found is not None:
                 return found, True
             way = "settled"

@@ -1,7 +1,7 @@
 """The documents that a language server has open, kept the same as the files on disk.
 
 Owns: opening, versions, changes and closing; what was sent last is known by the file's status, and
-by its content while the status cannot tell. Never: content that is not on disk.
+by its content while the status cannot tell. Never: content that is not on disk, but for a preview.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import itertools
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence, Set
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from app.bridges.lsp.changed_part import changed_part
 from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.positions import Encoding, LineIndex
@@ -96,12 +97,15 @@ class OpenDocuments:
         self._sender = sender
         self._contents = contents
         self._documents: OrderedDict[str, _Document] = OrderedDict()
+        self._unsaved: dict[str, str] = {}
+        """What the documents of a preview hold on disk."""
         self._busy: dict[str, int] = {}
         self._lock = asyncio.Lock()
         # Unique among all documents: a late publication for an earlier opening is recognised.
         self._versions = itertools.count(1)
         self.opened: Callable[[], None] = lambda: None
         self.saved: Callable[[str], None] = lambda _: None
+        self.previewed: Callable[[Iterable[str]], None] = lambda _: None
         self.closed: Callable[[OpenText], None] = lambda _: None
 
     def __len__(self) -> int:
@@ -211,6 +215,43 @@ class OpenDocuments:
         """Keep the document open while the `with` lasts."""
         return _Holding(self._busy, path)
 
+    @asynccontextmanager
+    async def preview(self, contents: Mapping[str, bytes]) -> AsyncIterator[None]:
+        """While the `async with` lasts these documents have other contents than the files on disk, and are
+        not saved. Afterwards all documents are as they were: those that it opened are closed.
+
+        Raises ToolError as opening does. Only one at a time."""
+        opened = frozenset(self._documents)
+        try:
+            async with self._lock:
+                new = [path for path in contents if path not in opened]
+                found, texts = await asyncio.to_thread(self._previewed, new, contents)
+                for path in new:
+                    self._open(path, found[path])
+                for path, text in texts.items():
+                    self._unsaved[path] = self._documents[path].shown.text
+                    self._send(self._documents[path], text)
+            self.previewed(contents)
+            yield
+        finally:
+            self._end_preview(opened)
+
+    def _previewed(
+        self, new: Sequence[str], contents: Mapping[str, bytes]
+    ) -> tuple[dict[str, _OnDisk], dict[str, str]]:
+        """Blocks."""
+        texts = {path: _text_of(self._decode, path, content) for path, content in contents.items()}
+        return {path: self._read(path) for path in new}, texts
+
+    def _end_preview(self, opened: Set[str]) -> None:
+        unsaved, self._unsaved = self._unsaved, {}
+        for path in self.paths():
+            if path not in opened:
+                self._close(path)
+            elif path in unsaved:
+                self._send(self._documents[path], unsaved[path])
+        self.previewed(unsaved)
+
     def _look(
         self, path: str | None, known: Mapping[str, _Document]
     ) -> tuple[_OnDisk | None, dict[str, _OnDisk], list[str]]:
@@ -219,7 +260,7 @@ class OpenDocuments:
         news: dict[str, _OnDisk] = {}
         gone: list[str] = []
         for name, document in known.items():
-            if name in self._contents:
+            if name in self._contents or name in self._unsaved:
                 continue
             try:
                 status = os.stat(self._root / name)
@@ -267,11 +308,11 @@ class OpenDocuments:
 
     def _apply(self, news: Mapping[str, _OnDisk], gone: list[str]) -> None:
         for path in gone:
-            if path in self._documents:
+            if path in self._documents and path not in self._unsaved:
                 self._close(path)
         for path, found in news.items():
             document = self._documents.get(path)
-            if document is None:
+            if document is None or path in self._unsaved:
                 continue
             document.stamp, document.unsure = found.stamp, found.unsure
             if found.content != document.content:
@@ -289,24 +330,29 @@ class OpenDocuments:
         return document
 
     def _change(self, document: _Document, found: _OnDisk) -> None:
+        document.content = found.content
+        after = self._send(document, found.text)
+        saved, with_text = self._sender.capabilities.takes_save()
+        if saved:
+            text = {"text": after.text} if with_text else {}
+            self._sender.notify("textDocument/didSave", {"textDocument": {"uri": after.uri}, **text})
+        self.saved(after.path)
+
+    def _send(self, document: _Document, text: str) -> OpenText:
+        """Give an open document another text."""
         before = document.shown
-        lines = LineIndex(found.text)
-        after = OpenText(before.path, before.uri, next(self._versions), found.text, lines)
-        document.shown, document.content = after, found.content
+        after = OpenText(before.path, before.uri, next(self._versions), text, LineIndex(text))
+        document.shown = after
         document.changed_at = time.monotonic()
-        capabilities = self._sender.capabilities
-        kind = capabilities.text_sync()
+        kind = self._sender.capabilities.text_sync()
         if kind:
-            change = changed_part(before, after, self._sender.encoding) if kind == 2 else {"text": after.text}
+            encoding = self._sender.encoding
+            change = changed_part(before.lines, after.lines, encoding) if kind == 2 else {"text": text}
             identifier = {"uri": after.uri, "version": after.version}
             self._sender.notify(
                 "textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]}
             )
-        saved, with_text = capabilities.takes_save()
-        if saved:
-            text = {"text": after.text} if with_text else {}
-            self._sender.notify("textDocument/didSave", {"textDocument": {"uri": after.uri}, **text})
-        self.saved(document.shown.path)
+        return after
 
     def _close(self, path: str) -> None:
         document = self._documents.pop(path)
@@ -317,7 +363,7 @@ class OpenDocuments:
         if len(self._documents) <= MAX_OPEN:
             return
         for path in list(self._documents):
-            if path != wanted and not self._busy.get(path):
+            if path != wanted and path not in self._unsaved and not self._busy.get(path):
                 self._close(path)
                 if len(self._documents) <= MAX_OPEN:
                     return
@@ -342,53 +388,6 @@ class _Holding:
         self._busy[self._path] -= 1
         if not self._busy[self._path]:
             del self._busy[self._path]
-
-
-def changed_part(before: OpenText, after: OpenText, encoding: Encoding) -> dict[str, Any]:
-    """Return the change from one text to the other as whole lines, so that no character and no line
-    end is cut in two."""
-    old, new = before.text, after.text
-    start = _same_start(old, new)
-    start = old.rfind("\n", 0, start) + 1
-    same_end = _same_end(old[start:], new[start:])
-    # Back to the beginning of a line, which is one in both texts.
-    cut = old.find("\n", len(old) - same_end)
-    same_end = 0 if cut < 0 or not same_end else len(old) - cut - 1
-    old_end = len(old) - same_end
-    last = before.lines.line_count - 1
-    whole = before.lines.to_server(last, len(before.lines.line(last)), encoding)
-    end = {"line": _line_of(old, old_end), "character": 0} if same_end else whole
-    return {
-        "range": {"start": {"line": _line_of(old, start), "character": 0}, "end": end},
-        "text": new[start : len(new) - same_end],
-    }
-
-
-def _line_of(text: str, offset: int) -> int:
-    """Return the line in which a line beginning at `offset` is; line ends as the protocol counts them."""
-    return text.count("\n", 0, offset) + text.count("\r", 0, offset) - text.count("\r\n", 0, offset)
-
-
-def _same_start(old: str, new: str) -> int:
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _same_end(old: str, new: str) -> int:
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

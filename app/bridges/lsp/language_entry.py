@@ -70,7 +70,8 @@ class Behaviour:
     of its languages. `config_files`: without one of these in a file's folder or above, it knows of other
     files only those that are open or imported; `most_opened` is how many can be opened for that, fewer than
     documents are kept. `sourceless` are those of `config_files` that do not tell which files there are,
-    unless this word is in them; with an empty word never, and none above it counts.
+    unless this word is in them; with an empty word never, and none above it counts. `previews`: it soon finds
+    the errors of open documents that are not saved.
     """
 
     freshness: Freshness = "versioned"
@@ -92,6 +93,7 @@ class Behaviour:
     config_files: frozenset[str] = frozenset()
     sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     most_opened: int = 200
+    previews: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

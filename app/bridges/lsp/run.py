@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -111,6 +111,7 @@ class ServerRun:
         )
         self.documents.opened = self._opened
         self.documents.saved = self._saved
+        self.documents.previewed = self._previewed
         self.documents.closed = self.diagnostics.closed
         self.connection.capabilities.changed = self.bell.ring
         early, self._early = self._early, []
@@ -171,6 +172,10 @@ class ServerRun:
     def _saved(self, path: str) -> None:
         self.changes += 1
         self.diagnostics.something_changed((path,), saved=True)
+
+    def _previewed(self, paths: Iterable[str]) -> None:
+        self.changes += 1
+        self.diagnostics.something_changed(paths, saved=False)
 
     def _on_disk(self, changes: Sequence[FileChange] | None) -> None:
         if changes is None or len(self._news) + len(changes) > MAX_NEWS:

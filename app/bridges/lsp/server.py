@@ -24,10 +24,12 @@ from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.lifecycle import Dependencies, Lifecycle
 from app.bridges.lsp.positions import Encoding
+from app.bridges.lsp.preview import previewed
 from app.bridges.lsp.resolution import ServerTable
 from app.bridges.lsp.run import ServerRun
 from app.bridges.lsp.server_sight import Reading
 from app.bridges.lsp.sharing import Sharing
+from app.bridges.lsp.turns import Turns
 from app.bridges.rpc.peer import ResponseError
 from app.errors import ToolError
 
@@ -39,6 +41,8 @@ _ORDINARY = Behaviour()
 _WHOLE = 0.9
 _ABOUT_ONE_FILE = "textDocument/hover"
 _NOT_REPEATED = frozenset({"workspace/executeCommand"})
+_TURN_SECONDS = 1.0
+"""How long a preview waits for what others are asking."""
 
 
 class LanguageServer:
@@ -65,6 +69,7 @@ class LanguageServer:
         self.lifecycle = Lifecycle(language, root, project_root, table, dependencies, reading)
         self._limits = dependencies.limits
         self._sharing = Sharing()
+        self._turns = Turns()
         self._unread: set[str] = set()
 
     @property
@@ -259,9 +264,9 @@ class LanguageServer:
             return 0.0
         return run.load_seconds_left(self._limits.load_seconds)
 
-    async def diagnostics(self, path: str, *, seconds: float | None = None) -> Diagnosed:
-        """Return what the server finds in a file. When it has not answered for the present content in
-        time, the answer says so by `fresh`. Raises ToolError as `request` does."""
+    async def diagnostics(self, path: str, *, seconds: float | None = None, hints: bool = True) -> Diagnosed:
+        """Return what the server finds in a file; `hints` may be left out. When it has not answered for the
+        present content in time, the answer says so by `fresh`. Raises ToolError as `request` does."""
         allowed = self._limits.request_seconds if seconds is None else seconds
 
         async def diagnose(run: ServerRun) -> Diagnosed:
@@ -270,7 +275,7 @@ class LanguageServer:
             try:
                 if run.readiness.needed_for("textDocument/diagnostic"):
                     await run.readiness.wait(deadline)
-                return await run.diagnostics.of(path, deadline)
+                return await run.diagnostics.of(path, deadline, hints=hints)
             except Unanswered as silence:
                 if self._hangs(silence.since):
                     self._end_hanging(run, silence.method)
@@ -281,11 +286,37 @@ class LanguageServer:
         return await self._with_run(diagnose)
 
     @property
+    def previews(self) -> bool:
+        """Whether it soon finds the errors of contents that are not written."""
+        return self._behaviour.previews
+
+    async def preview(
+        self, contents: Mapping[str, bytes], paths: Sequence[str], *, seconds: float
+    ) -> dict[str, Diagnosed]:
+        """Return what the server would find in the files `paths` if others had these contents, hints left
+        out, of those that it answers for in time. Who asks something else meanwhile waits, and is answered
+        for what is on disk. Raises ToolError as `diagnostics` does, and `lsp_timeout` where others are being
+        answered."""
+
+        async def look(run: ServerRun) -> dict[str, Diagnosed]:
+            return await previewed(run, contents, paths, seconds)
+
+        try:
+            async with self._turns.alone(_TURN_SECONDS):
+                return await self._done_with_run(look, repeats=False)
+        except TimeoutError:
+            raise ToolError("lsp_timeout", f"{self.name} is busy with other requests") from None
+
+    @property
     def _offered(self) -> ServerCapabilities:
         return self._run.connection.capabilities if self._run is not None else ServerCapabilities({})
 
     async def _with_run(self, work: Callable[[ServerRun], Awaitable[T]], *, repeats: bool = True) -> T:
         """Do the work with a server that runs; once more, with a new one, when it ends meanwhile."""
+        async with self._turns.side_by_side():
+            return await self._done_with_run(work, repeats=repeats)
+
+    async def _done_with_run(self, work: Callable[[ServerRun], Awaitable[T]], *, repeats: bool) -> T:
         with self.lifecycle.in_use():
             for last in (not repeats, True):
                 run = await self.lifecycle.running()

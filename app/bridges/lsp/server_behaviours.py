@@ -23,6 +23,7 @@ _PYRIGHT = Behaviour(
     ready_pattern=_PYRIGHT_LOADED,
     new_files=NewFiles(shown=True, scans_late=True),
     across=Across(renames_own_files=True),
+    previews=True,
     told_settings=False,
     mixes_declarations=True,
     settings={"python": {"analysis": _PYRIGHT_ANALYSIS}, "pyright": {"disableOrganizeImports": False}},
@@ -33,6 +34,7 @@ _BASEDPYRIGHT = Behaviour(
     ready_pattern=_PYRIGHT_LOADED,
     new_files=NewFiles(shown=True, scans_late=True),
     across=Across(renames_own_files=True),
+    previews=True,
     told_settings=False,
     mixes_declarations=True,
     # As pyright checks; its own stricter default is for those who choose it in their project.
@@ -45,6 +47,7 @@ _OF_TYPESCRIPT = frozenset({"tsconfig.json", "jsconfig.json"})
 _TYPESCRIPT = Behaviour(
     config_files=_OF_TYPESCRIPT,
     across=Across(takes_any_folder=True, splits_shorthands=True),
+    previews=True,
     freshness="tsserver",
     ready="progress",
     mixes_declarations=True,
@@ -62,12 +65,14 @@ _TYPESCRIPT = Behaviour(
 _TYPESCRIPT_7 = Behaviour(
     config_files=_OF_TYPESCRIPT,
     across=Across(takes_any_folder=True, splits_shorthands=True),
+    previews=True,
     freshness="pull",
     new_files=NewFiles(watches_late=True),
     settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
 )
 _GO = Behaviour(
     answers_again=True,
+    previews=True,
     # It waits a second for a human to type on before it looks at packages that import the changed one.
     settings={"gopls": {"diagnosticsDelay": "100ms"}},
 )

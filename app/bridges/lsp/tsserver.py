@@ -14,7 +14,8 @@ from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.rpc.peer import ResponseError
 
 COMMAND = "typescript.tsserverRequest"
-_KINDS = ("syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync")
+_ERRORS = ("syntacticDiagnosticsSync", "semanticDiagnosticsSync")
+_HINTS = ("suggestionDiagnosticsSync",)
 _SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
 MAX_ITEMS = 20_000
 
@@ -23,16 +24,18 @@ class RpcClient(Protocol):
     async def request(self, method: str, params: Any) -> Any: ...
 
 
-async def diagnostics(client: RpcClient, path: Path) -> tuple[dict[str, Any], ...] | None:
-    """Return the diagnostics as the protocol has them (UTF-16 columns); None when the server does not
-    answer such requests."""
+async def diagnostics(
+    client: RpcClient, path: Path, *, hints: bool = True
+) -> tuple[dict[str, Any], ...] | None:
+    """Return the diagnostics as the protocol has them (UTF-16 columns), with or without `hints`; None when
+    the server does not answer such requests."""
 
     async def ask(kind: str) -> Any:
         arguments = [kind, {"file": str(path)}]
         return await client.request("workspace/executeCommand", {"command": COMMAND, "arguments": arguments})
 
     try:
-        answers = await asyncio.gather(*map(ask, _KINDS))
+        answers = await asyncio.gather(*map(ask, (*_ERRORS, *_HINTS) if hints else _ERRORS))
     except ResponseError:
         return None
     found: list[dict[str, Any]] = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bridges.lsp.documents import OpenText, changed_part
+from app.bridges.lsp.changed_part import changed_part
 from app.bridges.lsp.positions import Encoding, LineIndex
 from app.bridges.lsp.workspace_edit import apply_text_edits, parse_text_edits
 
@@ -16,10 +16,6 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-def _opened(text: str) -> OpenText:
-    return OpenText("a.py", "file:///a.py", 1, text, LineIndex(text))
-
-
 @pytest.mark.requirement("language_servers.freshness.incremental")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 @given(old=TEXTS, new=TEXTS, start=st.integers(0, 40), length=st.integers(0, 10))
@@ -27,7 +23,7 @@ def test_applying_the_change_gives_the_new_text(
     encoding: Encoding, old: str, new: str, start: int, length: int
 ):
     for after in (new, old[:start] + new[:length] + old[start + length :]):
-        change = changed_part(_opened(old), _opened(after), encoding)
+        change = changed_part(LineIndex(old), LineIndex(after), encoding)
         edit = parse_text_edits([{"range": change["range"], "newText": change["text"]}])
         assert apply_text_edits(old, edit, encoding) == after
 
@@ -37,7 +33,7 @@ def test_only_the_lines_that_changed_are_sent():
     lines = [f"line {number}\n" for number in range(10_000)]
     old = "".join(lines)
     lines[5_000] = "another\n"
-    change = changed_part(_opened(old), _opened("".join(lines)), "utf-16")
+    change = changed_part(LineIndex(old), LineIndex("".join(lines)), "utf-16")
     assert change == {
         "range": {"start": {"line": 5_000, "character": 0}, "end": {"line": 5_001, "character": 0}},
         "text": "another\n",
