@@ -74,6 +74,9 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.monorepos.cage": "a caged agent renames no half, and hears of nothing outside its cage",
     "language_servers.monorepos.checked": "after a rename that was accepted the packages still type-check",
     "language_servers.tool.shorthands": "a name that is a property and a variable at once is written out",
+    "language_servers.tool.rename_checked": (
+        "a rename that would leave errors is refused, with the errors and a digest that overrides it"
+    ),
     "language_servers.preview.shown": "a server finds the errors of contents that are not written",
     "language_servers.preview.alone": "who asks a server during a preview is answered for what is on disk",
     "language_servers.preview.given_back": (

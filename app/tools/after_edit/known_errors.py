@@ -42,6 +42,7 @@ class ErrorRow:
 
 Rows = tuple[ErrorRow, ...]
 _Key = Callable[[ErrorRow], Hashable]
+Reading = Callable[[str], str]
 
 
 def _as_it_was(row: ErrorRow) -> Hashable:
@@ -52,16 +53,20 @@ def _elsewhere(row: ErrorRow) -> Hashable:
     return row.code, row.message
 
 
-def _in_other_words(row: ErrorRow) -> Hashable:
-    """A name in the message may have been changed by a rename."""
-    return (row.code, row.near) if row.code is not None and row.near else None
-
-
-def new_errors(rows: Rows, before: Rows) -> Rows:
+def new_errors(rows: Rows, before: Rows, read: Reading = str) -> Rows:
     """Return the errors that are more than those before, each counted once. Lines may have shifted: of
-    several errors that read the same, those in lines that read the same are the old ones."""
+    several errors that read the same, those in lines that read the same are the old ones. `read` returns what
+    a text is where names have changed, the same for before and after."""
+
+    def renamed(row: ErrorRow) -> Hashable:
+        return row.code, read(row.message), read(row.near)
+
+    def in_other_words(row: ErrorRow) -> Hashable:
+        """A name in the message may have been changed by a rename."""
+        return (row.code, read(row.near)) if row.code is not None and row.near else None
+
     new, old = list(rows), list(before)
-    for key in (_as_it_was, _elsewhere, _in_other_words):
+    for key in (_as_it_was, renamed, _elsewhere, in_other_words):
         new, old = _without_pairs(new, old, key)
     return tuple(new)
 

@@ -70,7 +70,7 @@ async def crossed_at(
     own = await _own_outside(call, named, server, hits, answered)
     if not others and not own:
         return Crossed()
-    declared = await _declared(call, server, position)
+    declared = await declared_at(call, server, position)
     if declared is None:
         return Crossed(not_asked=[NotAsked(one.unit.folder, one.files, _LIBRARY) for one in others])
     return await crossed(call, named, server, declared, hits, position.word, own)
@@ -229,7 +229,7 @@ def _group(server: LanguageServer, unit: Unit, files: list[str], target: Declari
     return Group(unit, names, may_mean, declares=unit.folder == target.unit)
 
 
-async def _declared(call: CodeCall, server: LanguageServer, position: Position) -> Declaration | None:
+async def declared_at(call: CodeCall, server: LanguageServer, position: Position) -> Declaration | None:
     """Return where the symbol is declared: at the position itself where the server names no other place; None
     where that is in no file of the project."""
     params = position.params(server)

@@ -257,6 +257,16 @@ def _operations(call: CodeCall, server: LanguageServer | None, checked: Checked)
     return operations
 
 
+def new_contents(call: CodeCall, server: LanguageServer, checked: Checked) -> dict[str, bytes] | None:
+    """Return what the files would hold, by their paths from the root; None where the plan does more than edit
+    texts. Raises ToolError as `carry_out`. Blocking."""
+    operations = _operations(call, server, checked)
+    rewritten = [one for one in operations if isinstance(one, Rewrite)]
+    if len(rewritten) < len(operations):
+        return None
+    return {one.path.removeprefix("./"): one.content for one in rewritten}
+
+
 class _Course:
     """Where files lie in the course of a plan: an edit may name a file by what an operation before it
     has made of its name."""

@@ -15,7 +15,7 @@ from app.tools.code.reach import imports
 from app.tools.code.word_hits import word_hits
 
 MAX_NAMES = 40
-_BY_FOLDER = frozenset({"go", "java", "kotlin", "csharp"})
+BY_FOLDER = frozenset({"go", "java", "kotlin", "csharp"})
 """Languages whose files know all others of their folder, and import folders."""
 _MODULES = frozenset({"__init__", "index", "mod", "lib", "main"})
 """File names that stand for the folder that they are in."""
@@ -35,7 +35,7 @@ async def importers(call: CodeCall, server: LanguageServer, changed: Sequence[st
 
 def known_as(language: str, paths: Sequence[str]) -> list[str]:
     """Return the names by which these files are imported, each once."""
-    by_folder = language in _BY_FOLDER
+    by_folder = language in BY_FOLDER
     names = (_known_as(path, by_folder=by_folder) for path in paths)
     return [name for name in dict.fromkeys(names) if name]
 

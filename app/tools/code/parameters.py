@@ -111,13 +111,17 @@ class LspParams(ToolParams):
     confirm: Boolean | Annotated[WholeText, Field(min_length=1, max_length=64)] = Field(
         default=False,
         description="rename, rename_file: true also makes changes that the server wants confirmed; the value "
-        "that a refusal names leaves the uses that it lists.",
+        "that a refusal names leaves the uses or errors that it lists.",
     )
 
     @property
     def most(self) -> int:
         """How many results to show."""
         return min(self.limit or (50 if self.action == "symbols" else 100), MAX_SHOWN)
+
+    def confirms(self, digest: str) -> bool:
+        """Tell whether the list of a refusal with this digest is confirmed, by itself or with others."""
+        return isinstance(self.confirm, str) and digest in self.confirm.split("+")
 
 
 def check(params: LspParams) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from app.bridges.lsp.manager import ForeignUri, LanguageServer, uri_to_path
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, need
+from app.tools.code.concerned import Renaming
 from app.tools.code.crossed import Crossed, Declaration, Group
 from app.tools.code.crossing import crossed_at, files_of, not_looked_at, together
 from app.tools.code.edits import Ask, Checked, carry_out, changed_files, check_confirmed, worked_out
@@ -21,6 +22,7 @@ from app.tools.code.merged_edits import edit_of_references, merged
 from app.tools.code.parameters import wrong
 from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.position import Position, find_position
+from app.tools.code.rename_check import check_errors
 from app.tools.code.results import FileChange, LspResult, NotLookedAt
 from app.tools.code.shorthands import spelled_out
 from app.tools.code.shown import finished, part_of
@@ -57,13 +59,15 @@ async def rename(call: CodeCall) -> LspResult:
     if not checked.plan.operations:
         raise _not_possible("the server knows nothing to change for it")
     check_confirmed(call, checked.plan)
-    await check_seen(call, first.word, beside.not_asked)
+    confirmed = await check_seen(call, first.word, beside.not_asked)
+    renaming = Renaming(call, server, first, new_name, hits, beside)
+    note = await check_errors(renaming, checked, confirmed)
     await carry_out(call, server, checked)
     changes = changed_files(call, checked.plan)
 
     def result() -> LspResult:
         left = not_looked_at(call, beside.not_asked)
-        return _result(call, changes, mentions(call, hits, checked.plan), left)
+        return _result(call, changes, mentions(call, hits, checked.plan), left, note)
 
     return await call.aside(result)
 
@@ -207,7 +211,9 @@ def _is_wide(place: Any, width: int) -> bool:
     return bool(end.get("character") == start.get("character", 0) + width)
 
 
-def _result(call: CodeCall, changes: list[FileChange], mentioned: int, left: list[NotLookedAt]) -> LspResult:
+def _result(
+    call: CodeCall, changes: list[FileChange], mentioned: int, left: list[NotLookedAt], note: str | None
+) -> LspResult:
     """Blocking."""
     part = part_of(changes, call.params)
     result = LspResult(
@@ -216,6 +222,7 @@ def _result(call: CodeCall, changes: list[FileChange], mentioned: int, left: lis
         files_changed=len({one.path for one in changes}),
         mentions=mentioned or None,
         not_looked_at=left or None,
+        note=note,
     )
     return finished(result, changes, len(part), call.params, call.context)
 
