@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import ConsoleMessage, Page, Request, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright
 
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.machine import need
@@ -52,7 +52,21 @@ class Complaints:
 
 
 @asynccontextmanager
+async def running_browser() -> AsyncIterator[Browser]:
+    """Run a Chromium. Skips the test where there is none."""
+    need("chromium")
+    program = next(path for name in PROGRAMS if (path := shutil.which(name)))
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
 async def open_page(
+    browser: Browser,
     daemon: DaemonProcess,
     *,
     width: int = 1280,
@@ -60,28 +74,24 @@ async def open_page(
     dark: bool = False,
     through: Callable[[str], str] = str,
 ) -> AsyncIterator[tuple[Page, Complaints]]:
-    """Give a page that has followed the launch link. Skips the test where there is no Chromium.
+    """Give a page that has followed a launch link, in a browser profile of its own.
 
     `through` gives the daemon's addresses as the browser is to know them."""
-    need("chromium")
-    program = next(path for name in PROGRAMS if (path := shutil.which(name)))
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        context = await browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
-        )
+    context = await browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+    )
+    try:
         context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
         complaints = Complaints(urlsplit(through(daemon.url)).netloc)
         page.on("console", complaints.of_console)
         page.on("pageerror", complaints.of_page)
         page.on("request", complaints.of_request)
-        await page.goto(through(daemon.launch_url))
+        await page.goto(through(await daemon.launch_link()))
         await page.wait_for_selector("#projects button.new", state="attached")
-        try:
-            yield page, complaints
-        finally:
-            await browser.close()
+        yield page, complaints
+    finally:
+        await context.close()
 
 
 async def new_session(page: Page) -> str:

@@ -110,6 +110,13 @@ class DaemonProcess:
         url = f"{self.url}/api/v1"
         return httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30, verify=False)
 
+    async def launch_link(self) -> str:
+        """Return a link that signs a browser in: the one of the ready line until somebody has followed it."""
+        async with self.client() as client:
+            made = (await client.post("/tokens/launch-link")).raise_for_status()
+        link: str = made.json()["url"]
+        return link
+
     def websocket(self, path: str, **options: Any) -> connect:
         headers = {"authorization": f"Bearer {self.token}"}
         url = f"ws{self.url.removeprefix('http')}/api/v1{path}"

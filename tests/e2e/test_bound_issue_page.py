@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 from tests.e2e.test_issues_page import Api, entry
 
-pytestmark = pytest.mark.requirement("page.issues")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("page.issues")]
 
 PLANNING = """
   - says: plan it
@@ -43,7 +45,7 @@ PLANNING = """
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(PLANNING)
@@ -51,11 +53,13 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
-async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist(demo: Demo) -> None:
+async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "Wrong sum"})
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         await page.click("#tab-issue")
         await page.select_option("#bind-number", "1")
@@ -79,14 +83,14 @@ async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist
         assert complaints.found == []
 
 
-async def test_what_subagents_propose_is_taken_or_turned_down(demo: Demo) -> None:
+async def test_what_subagents_propose_is_taken_or_turned_down(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "Wrong sum"})
     async with daemon.client() as client:
         body = {"project_id": daemon.project_id, "issue_number": 1}
         session_id = (await client.post("/sessions", json=body)).json()["id"]
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await page.goto(f"{daemon.url}/#{session_id}")
         await page.click("#tab-issue")
         await page.wait_for_selector("#composer:not([hidden])")
@@ -104,11 +108,13 @@ async def test_what_subagents_propose_is_taken_or_turned_down(demo: Demo) -> Non
         assert complaints.found == []
 
 
-async def test_an_assigned_issue_is_worked_on_in_a_session_that_the_page_leads_to(demo: Demo) -> None:
+async def test_an_assigned_issue_is_worked_on_in_a_session_that_the_page_leads_to(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "Hello there"})
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
         await page.wait_for_selector("#assignee option[value=primary]", state="attached")
         await page.select_option("#assignee", "primary")

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("page.questions")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("page.questions")]
 
 CONVERSATIONS = """
   - says: ask me
@@ -68,7 +69,7 @@ LARGEST = 2_000_000
 SEND = ".question [data-answer=send]:enabled"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(CONVERSATIONS)
@@ -92,9 +93,11 @@ async def answers(page: Page) -> dict[str, str]:
     return dict(zip(asked, await page.locator(".answered dd").all_inner_texts(), strict=True))
 
 
-async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees_it(demo: Demo) -> None:
+async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees_it(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         other = await page.context.new_page()
         await other.goto(f"{daemon.url}/#{session_id}")
@@ -136,11 +139,13 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
     assert (await closed(daemon, session_id))["answer"]["answers"]["products"] == ["Rolls", "Tea"]
 
 
-async def test_a_form_is_checked_here_and_there_and_takes_a_file(demo: Demo, tmp_path: Path) -> None:
+async def test_a_form_is_checked_here_and_there_and_takes_a_file(
+    demo: Demo, tmp_path: Path, browser: Browser
+) -> None:
     daemon = await demo.start()
     prices = tmp_path / "prices.csv"
     prices.write_bytes(b"roll;45\n" * 200_000)
-    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         session_id = await new_session(page)
         await send(page, "give me")
         await page.click(SEND)
@@ -194,9 +199,9 @@ async def mangled(route: Any) -> None:
     await route.continue_(post_data=route.request.post_data.replace("12.5", '"many"'))
 
 
-async def test_a_question_outlives_the_daemon_and_is_answered_after_it(demo: Demo) -> None:
+async def test_a_question_outlives_the_daemon_and_is_answered_after_it(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         await send(page, "tell me")
         await page.wait_for_selector(SEND)

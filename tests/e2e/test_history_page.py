@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 from tests.harness.checkpoints.test_files import git
 
-pytestmark = pytest.mark.requirement("checkpoint.rollback")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("checkpoint.rollback")]
 
 STORY = """
   - says: one
@@ -23,7 +25,7 @@ STORY = """
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(STORY)
@@ -31,9 +33,11 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
-async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(demo: Demo) -> None:
+async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         for text, answer in (("one", "First answer."), ("two", "Second answer.")):
             await send(page, text)
@@ -58,9 +62,9 @@ async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(demo: 
         assert complaints.found == []
 
 
-async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo) -> None:
+async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         await send(page, "one")
         await page.wait_for_selector("text=First answer.")
@@ -76,12 +80,12 @@ async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo) -> None:
 
 
 @pytest.mark.requirement("checkpoint.files")
-async def test_files_are_shown_before_they_are_restored(demo: Demo) -> None:
+async def test_files_are_shown_before_they_are_restored(demo: Demo, browser: Browser) -> None:
     git(demo.root, "init", "-q", "-b", "main")
     basket = demo.root / "bakery" / "basket.py"
     before = basket.read_text()
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Fix the failing test")
         await page.wait_for_selector('.tool[data-tool="edit.text"][data-state=done]')

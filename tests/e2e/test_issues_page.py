@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page
 
 from tests.driver.browser import open_page
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("page.issues")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("page.issues")]
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 BODY = f"# The basket\n\nIt counts **pieces** twice. {HOSTILE}\n\n[go](javascript:document.title='owned')"
@@ -24,7 +25,7 @@ NAMELESS = """all => all.filter(one => {
 }).map(one => one.outerHTML)"""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     yield demo
@@ -57,13 +58,15 @@ async def add_entry(page: Page, text: str, kind: str) -> None:
     await entry(page, text).wait_for()
 
 
-async def test_an_issue_is_filed_worked_through_and_signed_off(demo: Demo, tmp_path: Path) -> None:
+async def test_an_issue_is_filed_worked_through_and_signed_off(
+    demo: Demo, tmp_path: Path, browser: Browser
+) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "The other one"})
     notes = tmp_path / "notes & sums.txt"
     notes.write_text("two rolls, one sum")
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await page.click("#views >> text=Issues")
         await page.click("text=New issue")
         await page.fill("#issue-title", f"Wrong sum {HOSTILE}")
@@ -148,13 +151,13 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(demo: Demo, tmp_p
     }
 
 
-async def test_lists_are_searched_and_the_way_back_leads_where_one_was(demo: Demo) -> None:
+async def test_lists_are_searched_and_the_way_back_leads_where_one_was(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     for number in range(1, 28):
         await api("POST", "", {"title": f"Roll {number}", "body": "crumbs" if number % 9 == 0 else ""})
     await api("POST", "/27/transition", {"to": "rejected", "comment": "no"})
-    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await page.goto(f"{daemon.url}/#issues")
         rows = page.locator("#issues li")
         await page.wait_for_selector("text=26 issues")
@@ -189,14 +192,16 @@ async def test_lists_are_searched_and_the_way_back_leads_where_one_was(demo: Dem
         assert [text for text in complaints.found if "400" not in text] == []
 
 
-async def test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes(demo: Demo) -> None:
+async def test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
     api = Api(daemon)
     await api("POST", "", {"title": "A slow roll"})
     made = await api("POST", "/1/todos", {"content": "It is fast", "kind": "criterion"})
     await api("POST", "/1/todos", {"content": "It is fresh", "kind": "criterion"})
     await api("PATCH", f"/1/todos/{made['id']}", {"status": "completed"})
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
         claimed = entry(page, "It is fast")
         await claimed.locator("[data-act=reject]").click()

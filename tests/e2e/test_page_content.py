@@ -7,9 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send
 from tests.driver.demo_daemon import Demo
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LINES = 120
 """Longer than the page shows at once, shorter than what a model is given."""
@@ -41,19 +45,19 @@ RIGHT_TO_LEFT = """
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path, speed=0)
     yield demo
     await demo.stop()
 
 
-async def test_a_long_result_can_be_read_to_its_end(demo: Demo) -> None:
+async def test_a_long_result_can_be_read_to_its_end(demo: Demo, browser: Browser) -> None:
     demo.add_conversation(LONG)
     lines = [f"needle {number} {'and more ' * 20}" for number in range(LINES)]
     (demo.root / "long.txt").write_text("\n".join(lines))
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "long results")
         for _ in ("live", "stored"):
@@ -82,7 +86,7 @@ async def test_a_long_result_can_be_read_to_its_end(demo: Demo) -> None:
     ids=["heading", "table rule", "short rows"],
 )
 async def test_a_text_that_is_made_to_be_slow_is_shown_all_the_same(
-    demo: Demo, body: str, shown: str
+    demo: Demo, body: str, shown: str, browser: Browser
 ) -> None:
     demo.add_conversation(f"""
   - says: slow
@@ -90,7 +94,7 @@ async def test_a_text_that_is_made_to_be_slow_is_shown_all_the_same(
       - answer: [text: {json.dumps(body)}]
 """)
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "slow")
         for _ in ("live", "stored"):
@@ -101,9 +105,9 @@ async def test_a_text_that_is_made_to_be_slow_is_shown_all_the_same(
         assert complaints.found == []
 
 
-async def test_a_heading_keeps_the_mark_that_belongs_to_its_last_word(demo: Demo) -> None:
+async def test_a_heading_keeps_the_mark_that_belongs_to_its_last_word(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _), daemon.client() as client:
+    async with open_page(browser, daemon) as (page, _), daemon.client() as client:
         path = f"/projects/{daemon.project_id}/issues"
         body = "# In C#\n\n## Closed ##\n\n### In F# ###"
         filed = (await client.post(path, json={"title": "headings", "body": body})).json()
@@ -113,10 +117,10 @@ async def test_a_heading_keeps_the_mark_that_belongs_to_its_last_word(demo: Demo
         assert await headings.all_inner_texts() == ["In C#", "Closed", "In F#"]
 
 
-async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo) -> None:
+async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo, browser: Browser) -> None:
     demo.add_conversation(RIGHT_TO_LEFT)
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "other directions")
         await page.wait_for_selector(".run-end")
@@ -164,9 +168,11 @@ LOAD = """
 """
 
 
-async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(demo: Demo) -> None:
+async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         assert await page.evaluate(LOAD, 200) == [200, 200]
         assert complaints.found == []
 
@@ -184,9 +190,9 @@ CARDS = """
 
 
 @pytest.mark.requirement("usability.page")
-async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo) -> None:
+async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         cards = [['{"exit_code":1}\nFAILED', False], ['{"exit_code":0}\nOK', False], ["refused", True]]
         assert await page.evaluate(CARDS, cards) == [
             ["unsuccessful", "!", "ended with exit code 1"],
@@ -204,11 +210,11 @@ OUTSIDE = """
 """
 
 
-async def test_long_words_leave_every_control_on_a_narrow_screen(tmp_path: Path) -> None:
+async def test_long_words_leave_every_control_on_a_narrow_screen(tmp_path: Path, browser: Browser) -> None:
     demo = Demo(tmp_path, speed=1)
     try:
         daemon = await demo.start()
-        async with open_page(daemon, width=360, height=740) as (page, _), daemon.client() as client:
+        async with open_page(browser, daemon, width=360, height=740) as (page, _), daemon.client() as client:
             issues = f"/projects/{daemon.project_id}/issues"
             number = (await client.post(issues, json={"title": "W" * 190})).json()["number"]
             todo = {"content": "z" * 300, "kind": "criterion"}

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 from tests.e2e.test_issues_page import Api
 
-pytestmark = pytest.mark.requirement("usability.page")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
 
 LOOK = "{ tool_call: { name: file.read, arguments: { path: README.md } } }"
 CONVERSATIONS = f"""
@@ -31,7 +32,7 @@ CONVERSATIONS = f"""
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(CONVERSATIONS)
@@ -48,10 +49,12 @@ async def ended(page: Page, text: str) -> str:
     return session
 
 
-async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its_look(demo: Demo) -> None:
+async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its_look(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
     await Api(daemon)("POST", "", {"title": "Cold oven"})
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         stuck = await ended(page, "look again")
         good = await ended(page, "bake it")
         bad = await ended(page, "burn it")

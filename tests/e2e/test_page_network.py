@@ -10,24 +10,27 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Route, WebSocketRoute, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Route, WebSocketRoute, expect
 
 from tests.driver.browser import conversation, new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 REFUSALS = 6
 SHORTEST_PAUSES = 0.125 + 0.25 + 0.5 + 1 + 2
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path, speed=20)
     yield demo
     await demo.stop()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def slow_demo(tmp_path: Path) -> AsyncIterator[Demo]:
     """The demo at the speed at which a person sees it."""
     demo = Demo(tmp_path, speed=1)
@@ -83,9 +86,11 @@ async def _close_once_open(socket: WebSocketRoute) -> None:
     await socket.close(code=4429, reason="too_many_requests")
 
 
-async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(demo: Demo) -> None:
+async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         lost: list[str] = []
 
@@ -113,9 +118,11 @@ async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(demo:
         assert await page.locator(".post .post-text").all_inner_texts() == ["hello", "hello"]
 
 
-async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_back(demo: Demo) -> None:
+async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_back(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         await send(page, "hello")
         await page.wait_for_selector(".run-end")
@@ -142,7 +149,9 @@ async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_bac
         await page.wait_for_selector("#view >> text=No issue matches.")
 
 
-async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(demo: Demo) -> None:
+async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(
+    demo: Demo, browser: Browser
+) -> None:
     proxy = RenamingProxy()
     async with proxy.serving():
         for allowed in (False, True):
@@ -152,7 +161,7 @@ async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(d
                     config.write(f'\n[auth]\nallowed_origins = ["http://127.0.0.1:{proxy.port}"]\n')
             daemon = await demo.start()
             proxy.daemon_port = int(daemon.url.rpartition(":")[2])
-            async with open_page(daemon, through=proxy.address) as (page, _):
+            async with open_page(browser, daemon, through=proxy.address) as (page, _):
                 if not allowed:
                     notice = page.locator(".notice", has_text="auth.allowed_origins")
                     assert f"add http://127.0.0.1:{proxy.port} to" in await notice.inner_text()
@@ -167,9 +176,11 @@ async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(d
                 assert await page.locator(".notice").count() == 0
 
 
-async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(demo: Demo) -> None:
+async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _), daemon.client() as client:
+    async with open_page(browser, daemon) as (page, _), daemon.client() as client:
         session_id = await new_session(page)
         await send(page, "hello")
         await until_state(page, "idle")
@@ -182,9 +193,9 @@ async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(demo:
         assert "I am a replayed agent" in await conversation(page)
 
 
-async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo) -> None:
+async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         tried: list[float] = []
         enough = asyncio.Event()
         closing: list[asyncio.Task[None]] = []
@@ -204,9 +215,11 @@ async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo) ->
         assert await page.inner_text("#connection") == "connecting…"
 
 
-async def test_what_could_not_be_read_again_is_read_when_the_daemon_is_back(demo: Demo) -> None:
+async def test_what_could_not_be_read_again_is_read_when_the_daemon_is_back(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _), daemon.client() as client:
+    async with open_page(browser, daemon) as (page, _), daemon.client() as client:
         session_id = await new_session(page)
         for count, text in enumerate(("hello", "thanks")):
             await send(page, text)
@@ -225,9 +238,11 @@ async def test_what_could_not_be_read_again_is_read_when_the_daemon_is_back(demo
         await page.wait_for_selector(".superseded >> text=rolled back")
 
 
-async def test_a_message_that_is_longer_than_its_frame_says_where_the_rest_is(demo: Demo) -> None:
+async def test_a_message_that_is_longer_than_its_frame_says_where_the_rest_is(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         words = "hello " * 20_000
         await send(page, words)
@@ -241,9 +256,11 @@ async def test_a_message_that_is_longer_than_its_frame_says_where_the_rest_is(de
         assert complaints.found == []
 
 
-async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_again(demo: Demo) -> None:
+async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_again(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _), daemon.client() as client:
+    async with open_page(browser, daemon) as (page, _), daemon.client() as client:
         session_id = await new_session(page)
         await page.fill("#message", "Half a thought")
         await page.reload()
@@ -264,9 +281,11 @@ async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_aga
         assert await page.input_value("#message") == ""
 
 
-async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(slow_demo: Demo) -> None:
+async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(
+    slow_demo: Demo, browser: Browser
+) -> None:
     daemon = await slow_demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         session_id = await new_session(page)
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=This takes about a minute")
@@ -287,9 +306,11 @@ async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(slo
         await page.unroute_all(behavior="wait")
 
 
-async def test_a_message_that_is_sent_while_a_stop_is_under_way_is_sent_after_it(slow_demo: Demo) -> None:
+async def test_a_message_that_is_sent_while_a_stop_is_under_way_is_sent_after_it(
+    slow_demo: Demo, browser: Browser
+) -> None:
     daemon = await slow_demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=This takes about a minute")

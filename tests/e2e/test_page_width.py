@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
 from tests.driver.browser import open_page, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("usability.page")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
 
 WORD = "bakery_basket_" * 20
 LONG = f"The sum of {WORD} and everything else that one can buy in a small shop is wrong"
@@ -58,7 +59,7 @@ WIDER = """() => {
 }"""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(CONVERSATION)
@@ -122,10 +123,10 @@ async def details(page: Page) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])
-async def test_no_page_is_wider_than_its_window(demo: Demo, width: int) -> None:
+async def test_no_page_is_wider_than_its_window(demo: Demo, width: int, browser: Browser) -> None:
     daemon = await demo.start()
     pages = await filled(daemon)
-    async with open_page(daemon, width=width, height=844) as (page, complaints):
+    async with open_page(browser, daemon, width=width, height=844) as (page, complaints):
         wider = {}
         for name, address in pages.items():
             await page.goto(f"{daemon.url}/#{address}")

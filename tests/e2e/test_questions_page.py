@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("authorisation.ask")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("authorisation.ask")]
 
 HOSTILE = """
   - says: hostile
@@ -25,7 +26,7 @@ HOSTILE = """
 EDIT = '.tool[data-tool="edit.text"]'
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(HOSTILE)
@@ -50,10 +51,10 @@ async def api(daemon: DaemonProcess, path: str) -> Any:
         return (await client.get(path)).json()
 
 
-async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo) -> None:
+async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     await rule(daemon, "edit.text")
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Fix the failing test")
         asked = await question(page)
@@ -77,10 +78,10 @@ async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo) -
     assert code == 0, output
 
 
-async def test_always_stores_the_rule_that_the_card_shows_where_it_says(demo: Demo) -> None:
+async def test_always_stores_the_rule_that_the_card_shows_where_it_says(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     await rule(daemon, "edit.text")
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         await send(page, "Fix the failing test")
         await question(page)
@@ -96,10 +97,12 @@ async def test_always_stores_the_rule_that_the_card_shows_where_it_says(demo: De
         assert complaints.found == []
 
 
-async def test_a_rejection_says_why_and_what_hides_in_a_text_is_written_out(demo: Demo) -> None:
+async def test_a_rejection_says_why_and_what_hides_in_a_text_is_written_out(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
     await rule(daemon, "file.create")
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         await send(page, "hostile")
         asked = await question(page)
@@ -115,10 +118,10 @@ async def test_a_rejection_says_why_and_what_hides_in_a_text_is_written_out(demo
         assert complaints.found == []
 
 
-async def test_two_pages_show_one_question_and_the_slower_one_loses_it(demo: Demo) -> None:
+async def test_two_pages_show_one_question_and_the_slower_one_loses_it(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     await rule(daemon, "edit.text")
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         other = await page.context.new_page()
         await other.goto(f"{daemon.url}/#{session_id}")
@@ -131,10 +134,10 @@ async def test_two_pages_show_one_question_and_the_slower_one_loses_it(demo: Dem
         assert complaints.found == []
 
 
-async def test_stopping_the_run_takes_the_question_away(demo: Demo) -> None:
+async def test_stopping_the_run_takes_the_question_away(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     await rule(daemon, "edit.text")
-    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await new_session(page)
         await send(page, "Fix the failing test")
         await question(page)

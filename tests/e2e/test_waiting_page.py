@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
 from tests.driver.browser import conversation, new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("durability.waiting_session")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("durability.waiting_session")]
 
 CONVERSATIONS = """
   - says: knead it
@@ -32,7 +33,7 @@ CONVERSATIONS = """
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(CONVERSATIONS)
@@ -66,9 +67,11 @@ async def shows_a_run_that_waits(page: Page) -> None:
     await page.wait_for_selector(".tool[data-state=waiting]")
 
 
-async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_run_go_on(demo: Demo) -> None:
+async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_run_go_on(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon, width=390, height=844) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844) as (page, complaints):
         session = await asked(page)
         await shows_a_run_that_waits(page)
         active = (await api(daemon, f"/sessions/{session}"))["active_run"]
@@ -94,9 +97,11 @@ async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_ru
     assert (demo.root / "dough").exists()
 
 
-async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer(demo: Demo) -> None:
+async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session = await asked(page)
         await page.check("#mode [value=steer]")
         await send(page, "with salt")
@@ -114,9 +119,9 @@ async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer
         assert complaints.found == []
 
 
-async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo) -> None:
+async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session = await asked(page)
         await send(page, "and then bake")
         await page.wait_for_selector("#waiting .post >> text=and then bake")

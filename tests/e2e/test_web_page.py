@@ -8,9 +8,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import conversation, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HOSTILE = """
   - says: hostile
@@ -49,16 +53,16 @@ SEARCHING = r"""
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path, speed=4)
     yield demo
     await demo.stop()
 
 
-async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo) -> None:
+async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await page.click("#suggestions >> text=Fix the failing test")
         assert await page.input_value("#message") == "Fix the failing test"
@@ -90,9 +94,9 @@ async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo) -> 
     assert code == 0, output
 
 
-async def test_after_a_reload_the_conversation_is_the_same(demo: Demo) -> None:
+async def test_after_a_reload_the_conversation_is_the_same(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Explain this project")
         await page.wait_for_selector(".run-end")
@@ -110,9 +114,9 @@ async def test_after_a_reload_the_conversation_is_the_same(demo: Demo) -> None:
         assert complaints.found == []
 
 
-async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo) -> None:
+async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=the warmest corner of the kitchen")
@@ -133,10 +137,10 @@ async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo) ->
         assert complaints.found == []
 
 
-async def test_hostile_text_is_text_wherever_it_stands(demo: Demo) -> None:
+async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Browser) -> None:
     demo.add_conversation(HOSTILE)
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(
             page, "<img src=x onerror=\"document.title='mine'\"><script>document.title='mine'</script>"
@@ -163,9 +167,11 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo) -> None:
         assert complaints.found == []
 
 
-async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(demo: Demo) -> None:
+async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=Long before anybody")
@@ -192,9 +198,11 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
         assert complaints.found == []
 
 
-async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_run(demo: Demo) -> None:
+async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_run(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         await send(page, "Fix the failing test")
         await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]')
@@ -215,9 +223,9 @@ async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_ru
     assert code == 0, output
 
 
-async def test_two_pages_show_the_same_session_and_each_others_messages(demo: Demo) -> None:
+async def test_two_pages_show_the_same_session_and_each_others_messages(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         other = await page.context.new_page()
         await other.goto(f"{daemon.url}/#{session_id}")
@@ -231,12 +239,12 @@ async def test_two_pages_show_the_same_session_and_each_others_messages(demo: De
         assert complaints.found == []
 
 
-async def test_what_is_refused_is_reported_on_the_page(demo: Demo, tmp_path: Path) -> None:
+async def test_what_is_refused_is_reported_on_the_page(demo: Demo, tmp_path: Path, browser: Browser) -> None:
     daemon = await demo.start()
     broken = tmp_path / "broken"
     (broken / ".kaged").mkdir(parents=True)
     (broken / ".kaged" / "project.yaml").write_text("version: 1\nprojekt: x\n")
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         await page.fill("#project-path", str(broken))
         await page.click("#load-project button")
         notice = page.locator(".notice")
@@ -248,9 +256,11 @@ async def test_what_is_refused_is_reported_on_the_page(demo: Demo, tmp_path: Pat
         await page.wait_for_selector(".notice >> text=There is no session")
 
 
-async def test_a_project_file_that_broke_while_the_daemon_runs_is_reported_on_the_page(demo: Demo) -> None:
+async def test_a_project_file_that_broke_while_the_daemon_runs_is_reported_on_the_page(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints), daemon.client() as client:
+    async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
         file = demo.root / ".kaged" / "project.yaml"
         file.write_text(file.read_text().replace("model: fast", "model: unknown"))
         refused = await client.post(f"/projects/{daemon.project_id}/reload")
@@ -263,7 +273,9 @@ async def test_a_project_file_that_broke_while_the_daemon_runs_is_reported_on_th
 
 
 @pytest.mark.requirement("plugins.supervision")
-async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_again(demo: Demo) -> None:
+async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_again(
+    demo: Demo, browser: Browser
+) -> None:
     folder = demo.root / "plugins" / "liar"
     folder.mkdir(parents=True)
     (folder / "kaged-plugin.yaml").write_text(
@@ -275,7 +287,7 @@ async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_ag
     file = demo.root / ".kaged" / "project.yaml"
     file.write_text(file.read_text() + "\nplugins: { liar: { package: ./plugins/liar } }\n")
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Read it")
         await until_state(page, "idle")
@@ -288,9 +300,9 @@ async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_ag
         assert complaints.found == []
 
 
-async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Demo) -> None:
+async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await page.focus("#open-sidebar")
         await page.keyboard.press("Enter")
         assert await page.evaluate("document.activeElement.id") == "close-sidebar"
@@ -312,9 +324,9 @@ async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Dem
     assert daemon.process.returncode is None
 
 
-async def test_a_browser_that_is_not_signed_in_learns_how(demo: Demo) -> None:
+async def test_a_browser_that_is_not_signed_in_learns_how(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
-    async with open_page(daemon) as (page, _):
+    async with open_page(browser, daemon) as (page, _):
         stranger = await page.context.browser.new_context()  # type: ignore[union-attr]
         visitor = await stranger.new_page()
         for address in (daemon.url, daemon.launch_url):
@@ -330,10 +342,12 @@ async def test_a_browser_that_is_not_signed_in_learns_how(demo: Demo) -> None:
         assert refused.json()["error"]["code"] == "unauthenticated"
 
 
-async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours(demo: Demo) -> None:
+async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours(
+    demo: Demo, browser: Browser
+) -> None:
     demo.add_conversation(SEARCHING)
     daemon = await demo.start()
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "searching")
         await page.wait_for_selector("text=That is all.")

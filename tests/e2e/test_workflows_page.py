@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.driver.browser import open_page
 from tests.driver.demo_daemon import Demo
 
-pytestmark = pytest.mark.requirement("page.workflows")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("page.workflows")]
 
 CONVERSATIONS = r"""
   - when: Run the workflow `bake`
@@ -58,7 +60,7 @@ workflows:
 """
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     demo.add_conversation(CONVERSATIONS)
@@ -72,14 +74,14 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
 
 
 async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
-    demo: Demo, tmp_path: Path
+    demo: Demo, tmp_path: Path, browser: Browser
 ) -> None:
     flour = tmp_path / "flour.csv"
     flour.write_text("rye;12\n")
     daemon = await demo.start()
     async with daemon.client() as client:
         await client.post(f"/projects/{daemon.project_id}/issues", json={"title": "Too little <b>flour</b>"})
-    async with open_page(daemon) as (page, complaints):
+    async with open_page(browser, daemon) as (page, complaints):
         await page.click("#views >> text=Workflows")
         await page.wait_for_selector("#workflows")
         assert await page.locator("#workflows .row-title").all_inner_texts() == [
@@ -134,9 +136,11 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
         assert complaints.found == []
 
 
-async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(demo: Demo) -> None:
+async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}/wait")
         await page.click("#start-workflow >> text=Start")
         await page.wait_for_selector("#view .pill[data-state=running]")
@@ -172,9 +176,11 @@ async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(demo: D
 
 
 @pytest.mark.requirement("usability.page")
-async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(demo: Demo) -> None:
+async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(
+    demo: Demo, browser: Browser
+) -> None:
     daemon = await demo.start()
-    async with open_page(daemon, width=390, height=844) as (page, complaints):
+    async with open_page(browser, daemon, width=390, height=844) as (page, complaints):
         await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}/knead")
         await page.click("#start-workflow >> text=Start")
         waiting = page.locator("#view [role=status] .pill", has_text="asks you")
