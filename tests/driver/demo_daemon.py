@@ -22,7 +22,7 @@ class Demo:
         self.root = folder / "demo"
         self.data_dir = folder / "data"
         self.daemon: DaemonProcess | None = None
-        shutil.copytree(EXAMPLE, self.root, ignore=shutil.ignore_patterns("__pycache__"))
+        self._copy()
         self._replace(self.config, "speed = 1.0", f"speed = {float(speed)}")
 
     @property
@@ -36,10 +36,18 @@ class Demo:
         )
 
     async def start(self) -> DaemonProcess:
-        """Start the daemon, after the first time on the port that it had."""
+        """Start the daemon unless it runs, after the first time on the port that it had."""
+        if self.daemon is not None and self.daemon.process.returncode is None:
+            return self.daemon
         port = int(self.daemon.url.rpartition(":")[2]) if self.daemon is not None else 0
         self.daemon = await DaemonProcess.start(self.data_dir, self.config, self.root, port=port)
         return self.daemon
+
+    def restore(self) -> None:
+        """Undo what agents did to the code, for which the daemon need not stop."""
+        for folder in ("bakery", "tests"):
+            shutil.rmtree(self.root / folder)
+            self._copy(folder)
 
     async def stop(self) -> None:
         """Stop the daemon, if there is one that runs."""
@@ -59,6 +67,9 @@ class Demo:
         output, _ = await process.communicate()
         assert process.returncode is not None
         return process.returncode, output.decode()
+
+    def _copy(self, folder: str = "") -> None:
+        shutil.copytree(EXAMPLE / folder, self.root / folder, ignore=shutil.ignore_patterns("__pycache__"))
 
     @staticmethod
     def _replace(file: Path, old: str, new: str) -> None:
