@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +26,15 @@ EDIT = '.tool[data-tool="edit.text"]'
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
+async def demo(demo: Demo) -> AsyncIterator[Demo]:
+    """The demo, from which the rules of a test are taken away after it."""
     demo.add_conversation(HOSTILE)
     yield demo
-    await demo.stop()
+    daemon = await demo.start()
+    async with daemon.client() as client:
+        rules = f"/projects/{daemon.project_id}/permissions"
+        for rule in (await client.get(rules)).json()["items"]:
+            (await client.delete(f"{rules}/{rule['id']}")).raise_for_status()
 
 
 async def rule(daemon: DaemonProcess, permission: str) -> None:
