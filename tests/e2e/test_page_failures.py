@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.driver.browser import new_session, open_page, send, until_state
@@ -32,14 +28,6 @@ CONVERSATIONS = f"""
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
-    demo.add_conversation(CONVERSATIONS)
-    yield demo
-    await demo.stop()
-
-
 async def ended(page: Page, text: str) -> str:
     """Let a new session do what `text` says, and return its address once the run has ended."""
     session = await new_session(page)
@@ -52,6 +40,7 @@ async def ended(page: Page, text: str) -> str:
 async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its_look(
     demo: Demo, browser: Browser
 ) -> None:
+    demo.add_conversation(CONVERSATIONS)
     daemon = await demo.start()
     await Api(daemon)("POST", "", {"title": "Cold oven"})
     async with open_page(browser, daemon) as (page, complaints):
