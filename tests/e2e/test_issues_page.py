@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page
 
 from tests.driver.browser import open_page
@@ -23,13 +21,6 @@ NAMELESS = """all => all.filter(one => {
     const named = one.getAttribute("aria-label") || text.some(label => label.textContent.trim());
     return one.checkVisibility() && !named;
 }).map(one => one.outerHTML)"""
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
-    yield demo
-    await demo.stop()
 
 
 class Api:
@@ -63,7 +54,7 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
 ) -> None:
     daemon = await demo.start()
     api = Api(daemon)
-    await api("POST", "", {"title": "The other one"})
+    other = (await api("POST", "", {"title": "The other one"}))["number"]
     notes = tmp_path / "notes & sums.txt"
     notes.write_text("two rolls, one sum")
     async with open_page(browser, daemon) as (page, complaints):
@@ -112,9 +103,9 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
         assert "for operators only" in await said.inner_text()
 
         await page.locator(".link-form select").select_option("blocks")
-        await page.fill(".link-form input", "1")
+        await page.fill(".link-form input", f"{other}")
         await page.click(".link-form button")
-        await page.wait_for_selector(".links >> text=#1 The other one")
+        await page.wait_for_selector(f".links >> text=#{other} The other one")
         await page.set_input_files("#attach", notes)
         link = page.locator(".attachments a")
         await link.wait_for()
@@ -139,9 +130,10 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
         assert "accepted by the operator" in await criterion.inner_text()
         assert await moves.locator("button").all_inner_texts() == ["Reopen"]
         assert complaints.found == []
-    stored = await api("GET", "/2")
+        number = page.url.rpartition("/")[2]
+    stored = await api("GET", f"/{number}")
     assert stored["status"] == "resolved"
-    assert [(link["kind"], link["number"]) for link in stored["links"]] == [("blocks", 1)]
+    assert [(link["kind"], link["number"]) for link in stored["links"]] == [("blocks", other)]
     assert stored["todo_counts"] == {
         "total": 2,
         "completed": 2,
@@ -151,8 +143,10 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
     }
 
 
-async def test_lists_are_searched_and_the_way_back_leads_where_one_was(demo: Demo, browser: Browser) -> None:
-    daemon = await demo.start()
+async def test_lists_are_searched_and_the_way_back_leads_where_one_was(
+    own_demo: Demo, browser: Browser
+) -> None:
+    daemon = await own_demo.start()
     api = Api(daemon)
     for number in range(1, 28):
         await api("POST", "", {"title": f"Roll {number}", "body": "crumbs" if number % 9 == 0 else ""})
@@ -197,18 +191,18 @@ async def test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes
 ) -> None:
     daemon = await demo.start()
     api = Api(daemon)
-    await api("POST", "", {"title": "A slow roll"})
-    made = await api("POST", "/1/todos", {"content": "It is fast", "kind": "criterion"})
-    await api("POST", "/1/todos", {"content": "It is fresh", "kind": "criterion"})
-    await api("PATCH", f"/1/todos/{made['id']}", {"status": "completed"})
+    number = (await api("POST", "", {"title": "A slow roll"}))["number"]
+    made = await api("POST", f"/{number}/todos", {"content": "It is fast", "kind": "criterion"})
+    await api("POST", f"/{number}/todos", {"content": "It is fresh", "kind": "criterion"})
+    await api("PATCH", f"/{number}/todos/{made['id']}", {"status": "completed"})
     async with open_page(browser, daemon) as (page, complaints):
-        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
+        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/{number}")
         claimed = entry(page, "It is fast")
         await claimed.locator("[data-act=reject]").click()
         await page.keyboard.type("Not yet: ")
         await page.evaluate("document.activeElement.setSelectionRange(4, 4)")
-        await api("POST", "/1/comments", {"body": "I look at it."})
-        await api("POST", "/1/todos", {"content": "Measure it"})
+        await api("POST", f"/{number}/comments", {"body": "I look at it."})
+        await api("POST", f"/{number}/todos", {"content": "Measure it"})
         await entry(page, "Measure it").wait_for()
         await page.wait_for_selector(".history-list >> text=I look at it.")
         assert await page.evaluate(
@@ -216,7 +210,7 @@ async def test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes
         ) == ["Not yet: ", 4]
         await page.focus("#comment-form textarea")
         await page.keyboard.type("A word")
-        await api("POST", "/1/transition", {"to": "in_progress"})
+        await api("POST", f"/{number}/transition", {"to": "in_progress"})
         await page.wait_for_selector(".moves .pill[data-status=in_progress]")
         assert await page.evaluate("document.activeElement.value") == "A word"
         # Two at once: whoever is slower is told, and sees what holds.
