@@ -53,9 +53,11 @@ SEARCHING = r"""
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path, speed=4)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
+    """The demo, so slow that a person sees what happens."""
+    demo = Demo(tmp_path_factory.mktemp("demo"), speed=4)
+    await demo.start()
     yield demo
     await demo.stop()
 
@@ -257,11 +259,11 @@ async def test_what_is_refused_is_reported_on_the_page(demo: Demo, tmp_path: Pat
 
 
 async def test_a_project_file_that_broke_while_the_daemon_runs_is_reported_on_the_page(
-    demo: Demo, browser: Browser
+    own_demo: Demo, browser: Browser
 ) -> None:
-    daemon = await demo.start()
+    daemon = await own_demo.start()
     async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
-        file = demo.root / ".kaged" / "project.yaml"
+        file = own_demo.root / ".kaged" / "project.yaml"
         file.write_text(file.read_text().replace("model: fast", "model: unknown"))
         refused = await client.post(f"/projects/{daemon.project_id}/reload")
         assert refused.status_code == 422
@@ -274,9 +276,9 @@ async def test_a_project_file_that_broke_while_the_daemon_runs_is_reported_on_th
 
 @pytest.mark.requirement("plugins.supervision")
 async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_again(
-    demo: Demo, browser: Browser
+    own_demo: Demo, browser: Browser
 ) -> None:
-    folder = demo.root / "plugins" / "liar"
+    folder = own_demo.root / "plugins" / "liar"
     folder.mkdir(parents=True)
     (folder / "kaged-plugin.yaml").write_text(
         'name: liar\nversion: "1.0.0"\nkaged_api: 1\ndescription: Says <b>more</b> than it has.\n'
@@ -284,13 +286,13 @@ async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_ag
     )
     plugin = 'from app.plugins.sdk import Plugin\nplugin = Plugin("liar", "1.0.0", capabilities=["net:*"])\n'
     (folder / "plugin.py").write_text(plugin + 'plugin.hook("on_session_start")(lambda call: None)\n')
-    file = demo.root / ".kaged" / "project.yaml"
+    file = own_demo.root / ".kaged" / "project.yaml"
     file.write_text(file.read_text() + "\nplugins: { liar: { package: ./plugins/liar } }\n")
-    daemon = await demo.start()
+    daemon = await own_demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Read it")
-        await until_state(page, "idle")
+        await page.wait_for_selector(".run-end")
         await page.click("#tab-tools")
         listed = page.locator('.plugin-listed[data-plugin="liar"][data-state="disabled"]')
         await listed.locator("text=net:*").wait_for()
