@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,13 +14,7 @@ from app.harness.providers.drivers.replay.transcript import load_transcript
 from tests.driver.demo_daemon import EXAMPLE, Demo
 from tests.driver.tool_registry import tool_registry
 
-
-@pytest.fixture
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
-    await demo.start()
-    yield demo
-    await demo.stop()
+IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 
 class Talk:
@@ -65,6 +57,7 @@ def said(frames: list[dict[str, Any]], kind: str = "text") -> str:
 
 
 @pytest.mark.requirement("demo.walk")
+@IN_ONE_LOOP
 async def test_the_replayed_agent_reads_finds_edits_and_explains_until_the_tests_pass(demo: Demo) -> None:
     code, output = await demo.tests()
     assert code == 1
@@ -96,6 +89,7 @@ async def test_the_replayed_agent_reads_finds_edits_and_explains_until_the_tests
     assert code == 0, output
 
 
+@IN_ONE_LOOP
 async def test_asked_again_the_agent_finds_that_there_is_nothing_left_to_fix(demo: Demo) -> None:
     assert demo.daemon is not None
     async with demo.daemon.client() as client:
@@ -109,6 +103,7 @@ async def test_asked_again_the_agent_finds_that_there_is_nothing_left_to_fix(dem
         assert "edit.text" not in [call["name"] for call in payloads(frames, "message.tool_call")]
 
 
+@IN_ONE_LOOP
 async def test_the_agent_explains_the_project_and_writes_a_test_that_passes(demo: Demo) -> None:
     assert demo.daemon is not None
     async with demo.daemon.client() as client:
@@ -127,6 +122,7 @@ async def test_the_agent_explains_the_project_and_writes_a_test_that_passes(demo
     assert "failures=1" in output
 
 
+@IN_ONE_LOOP
 async def test_what_the_agent_does_not_know_gets_a_list_of_what_it_does(demo: Demo) -> None:
     assert demo.daemon is not None
     async with demo.daemon.client() as client:
@@ -138,6 +134,7 @@ async def test_what_the_agent_does_not_know_gets_a_list_of_what_it_does(demo: De
     assert payloads(lost, "run.ended")[0]["state"] == "succeeded"
 
 
+@IN_ONE_LOOP
 async def test_an_overloaded_provider_is_tried_again_before_the_reader_waits_long(demo: Demo) -> None:
     assert demo.daemon is not None
     async with demo.daemon.client() as client:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,10 @@ from tests.e2e.pasted_commands import Shell, commands
 README = REPOSITORY / "README.md"
 
 
-@pytest.fixture
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
-    await demo.start()
-    yield demo
-    await demo.stop()
+IN_ONE_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 
+@IN_ONE_LOOP
 async def test_the_walk_by_hand_loads_creates_posts_and_watches(demo: Demo, tmp_path: Path) -> None:
     need("curl")
     printed = await Shell(demo, tmp_path).run(commands(README, "Over HTTP"))
@@ -40,6 +35,7 @@ async def test_the_walk_by_hand_loads_creates_posts_and_watches(demo: Demo, tmp_
     assert code == 0, output
 
 
+@IN_ONE_LOOP
 async def test_the_commands_for_a_terminal_find_the_daemon_of_make_run(demo: Demo, tmp_path: Path) -> None:
     script = commands(README, "From a terminal").replace("kaged doctor", "kaged doctor || true")
     printed = await Shell(demo, tmp_path).run(script)
