@@ -9,24 +9,50 @@ from typing import Any
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from app.harness.issues.author import Author
 from app.harness.issues.fields import Visibility
 from app.harness.issues.query import SHOWN_UPDATES
 from app.states import ISSUE_MOVES, IssueState
-from tests.driver.issue_desk import IssueDesk, issue_desk
+from app.storage.backup import upgrade
+from tests.driver.daemon import Daemon
+from tests.driver.issue_desk import IssueDesk, issue_daemon, project_desk
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-async def desk(tmp_path: Path, storage_url: str | None) -> AsyncIterator[IssueDesk]:
-    async with issue_desk(tmp_path, storage_url) as made:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def small_daemon(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+    """On SQLite, where the database does not matter."""
+    async with issue_daemon(tmp_path_factory.mktemp("small"), None) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["sqlite", "postgresql"])
+async def daemon(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Daemon]:
+    """On each database in turn."""
+    folder = tmp_path_factory.mktemp(request.param)
+    storage_url = None
+    if request.param == "postgresql":
+        storage_url = request.getfixturevalue("postgres_server").empty_database()
+        await upgrade(storage_url, folder)
+    async with issue_daemon(folder, storage_url) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def desk(daemon: Daemon, tmp_path: Path) -> AsyncIterator[IssueDesk]:
+    """A project of its own for each test."""
+    async with project_desk(daemon, tmp_path) as made:
         yield made
 
 
-@pytest.fixture
-async def small_desk(tmp_path: Path) -> AsyncIterator[IssueDesk]:
-    """On SQLite, where the database does not matter."""
-    async with issue_desk(tmp_path, None) as made:
+@pytest_asyncio.fixture(loop_scope="module")
+async def small_desk(small_daemon: Daemon, tmp_path: Path) -> AsyncIterator[IssueDesk]:
+    async with project_desk(small_daemon, tmp_path) as made:
         yield made
 
 

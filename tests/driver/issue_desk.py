@@ -75,11 +75,32 @@ async def issue_desk(
     folder: Path, storage_url: str | None, project_yaml: str | None = None
 ) -> AsyncIterator[IssueDesk]:
     """Start a daemon with one project and one session; `project_yaml` is its file, if another than usual."""
-    storage = {} if storage_url is None else {"storage": {"url": storage_url}}
+    async with (
+        issue_daemon(folder, storage_url) as daemon,
+        project_desk(daemon, folder, project_yaml) as desk,
+    ):
+        yield desk
+
+
+@asynccontextmanager
+async def issue_daemon(folder: Path, storage_url: str | None) -> AsyncIterator[Daemon]:
+    """Start a daemon without a project. It trusts those below `folder` and in the folders beside it."""
+    settings: dict[str, Any] = {**MODELS, "projects": {"trusted": [str(folder.parent)]}}
+    if storage_url is not None:
+        settings["storage"] = {"url": storage_url}
+    async with running_daemon(folder / "data", **settings) as daemon:
+        yield daemon
+
+
+@asynccontextmanager
+async def project_desk(
+    daemon: Daemon, folder: Path, project_yaml: str | None = None
+) -> AsyncIterator[IssueDesk]:
+    """Load a new project, whose issues begin with number 1, into a daemon and open a session in it."""
     root = write_project(folder / "shop")
     if project_yaml is not None:
         (root / ".kaged" / "project.yaml").write_text(project_yaml)
-    async with running_daemon(folder / "data", **MODELS, **storage) as daemon, daemon.client() as client:
+    async with daemon.client() as client:
         loaded = await client.post("/api/v1/projects/load", json={"path": str(root)})
         assert loaded.status_code == 200, loaded.text
         project_id = str(loaded.json()["id"])
