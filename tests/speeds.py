@@ -57,6 +57,7 @@ SLOW: tuple[str, ...] = (
     "tests/tools/debug/test_node_stories.py",
     "tests/tools/debug/test_caged.py",
     "tests/tools/debug/test_caged_adapters.py",
+    "tests/tools/debug/test_tiers.py",
     "tests/tools/debug/test_hostile_answers.py",
     "tests/tools/code/test_loose_files.py",
     "tests/tools/code/test_monorepos.py",

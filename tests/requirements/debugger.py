@@ -97,6 +97,7 @@ DEBUGGER: dict[str, str] = {
     ),
     "debugger.cage.inspector": "adapters without ptrace work under default seccomp (Bun, Node, Python)",
     "debugger.cage.inside": "adapter and program of a caged agent run inside its cage, or are not started",
+    "debugger.cage.tiers": "in each tier of cages a debugger works, or is refused before anything starts",
     "debugger.cage.attach": "a caged agent attaches only to processes inside its cage",
     "debugger.paths.real": "real paths for adapters that do not bind symlinks",
     "debugger.paths.outside": "sources outside the cage are shown by path only",

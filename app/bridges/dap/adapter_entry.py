@@ -73,6 +73,8 @@ class AdapterBehaviour:
     """It launches programs by ptrace, which a cage allows only with relaxed seccomp."""
     process_by_ptrace: bool = True
     """It attaches to a process id by ptrace."""
+    in_landlock: bool = False
+    """It works in a cage of landlock, which has no loopback and no terminals, and shows no other process."""
     answers_launch: Literal["early", "late"] = "late"
     """`late`: only after configurationDone. `early`: before it waits for any breakpoint."""
     entry: Entry = "flag"
@@ -243,6 +245,7 @@ USUAL_LAUNCH: Mapping[str, Any] = MappingProxyType(
 """What most adapters call these things."""
 
 UNKNOWN_ADAPTER = AdapterBehaviour(
+    in_landlock=True,
     name="",
     adapter_id="",
     launch=USUAL_LAUNCH,

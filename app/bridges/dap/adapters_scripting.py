@@ -131,6 +131,7 @@ BEHAVIOURS = (
         adapter_id="bashdb",
         known_as=frozenset({"bash_dap"}),
         types=frozenset({"bash", "bash-dap", "sh"}),
+        in_landlock=True,
         launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"},
         process_by_ptrace=False,
         pause_again_seconds=0.5,

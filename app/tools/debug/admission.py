@@ -18,10 +18,12 @@ WITHOUT_PTRACE = "python (debugpy), node and bun (js-debug), ruby (rdbg), bash, 
 
 
 async def check_launch(call: DebugCall) -> None:
-    """Raise ToolError `dap_requires_relaxed_seccomp` when the adapter needs what the cage forbids."""
+    """Raise ToolError `dap_requires_relaxed_seccomp` when the adapter needs what the cage forbids, and
+    `cage_unavailable` when it needs what cages of this machine have not."""
     if call.context.cage is None:
         return
     adapter = await _adapter(call)
+    _need_more_than_landlock(call, adapter)
     if adapter.behaviour.uses_ptrace:
         _need_ptrace(call, adapter)
 
@@ -32,6 +34,7 @@ async def check_attach(call: DebugCall) -> int | None:
     if call.context.cage is None:
         return call.params.pid
     adapter = await _adapter(call)
+    _need_more_than_landlock(call, adapter)
     by_process = call.params.pid is not None and adapter.behaviour.process_by_ptrace
     if adapter.behaviour.uses_ptrace or by_process:
         _need_ptrace(call, adapter)
@@ -76,6 +79,19 @@ async def _adapter(call: DebugCall) -> ResolvedAdapter:
     context, runtime = call.context, runtime_of(call.params)
     table = call.adapters.table(context.project_id, context.project_root)
     return await call.aside(table.resolve, runtime)
+
+
+def _need_more_than_landlock(call: DebugCall, adapter: ResolvedAdapter) -> None:
+    if call.tooling.processes.tier.name != "landlock" or adapter.behaviour.in_landlock:
+        return
+    raise ToolError(
+        "cage_unavailable",
+        f"{adapter.behaviour.name or adapter.runtime} cannot debug {adapter.runtime} inside a cage here: a "
+        "cage of the tier landlock has no loopback and no terminals, and shows no other processes. Only bash "
+        "is debugged in it. Ask the calling agent or the operator to debug this, or to run the daemon with "
+        "the tier full.",
+        detail={"runtime": adapter.runtime, "adapter": adapter.behaviour.name, "tier": "landlock"},
+    )
 
 
 def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
