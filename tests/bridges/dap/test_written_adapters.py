@@ -46,7 +46,7 @@ async def test_what_an_agent_may_write_is_not_started_for_who_reads_more(tmp_pat
         for reads in (None, Readable.of(FileGrants.of([{"mode": "ro", "path": "."}], root))):
             request = LaunchRequest("python", root / "main.py", root, reads=reads)
             with pytest.raises(ToolError) as refused:
-                await adapters.launch(owner, request, seconds=5.0)
+                await adapters.begin(owner, request, seconds=5.0)
             assert refused.value.code == "program_writable_in_cage"
     finally:
         await adapters.aclose()
