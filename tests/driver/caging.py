@@ -58,7 +58,7 @@ class Caged:
 
     async def says(self, script: str, **env: str) -> str:
         """Return what a script says on both of its outputs."""
-        done = await self.sh(script, **env)
+        done = await self.sh(script, seconds=30.0, **env)
         return (done.stdout + done.stderr).decode()
 
     async def start(self, script: str, **options: Any) -> Child:
