@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
 from app.config import Settings, environment_secrets, refuse_exposure, secret_values
@@ -34,6 +33,7 @@ from app.connections import (
     tell_lack_of_descriptors_once,
 )
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
+from app.gateway import Gateway
 from app.observability import Redactor, start_logging, without_controls
 from app.process_memory import freeze_loaded, keep_freed_pages, load_undisturbed
 from app.storage.file_failures import check_room
@@ -46,7 +46,6 @@ log = logging.getLogger("kaged.daemon")
 
 MAX_FRAME_BYTES = 1024 * 1024
 CLOSE_SOCKETS_SECONDS = 5
-HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 
 
 def run_server(
@@ -101,33 +100,6 @@ def _complain(error: KagedError) -> None:
     click.echo(without_controls(f"kaged: {error.message}"), err=True)
 
 
-class Gateway:
-    """The ASGI application of the server: healthy at once, complete once it is opened."""
-
-    def __init__(self) -> None:
-        self._app: ASGIApp | None = None
-        self._ready = asyncio.Event()
-
-    def open(self, app: ASGIApp) -> None:
-        self._app = app
-        self._ready.set()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._app is None and scope["type"] == "http" and scope["path"] == "/healthz":
-            headers = [
-                (b"content-type", b"application/json"),
-                (b"content-length", b"%d" % len(HEALTH)),
-                (b"x-content-type-options", b"nosniff"),
-                (b"cache-control", b"no-store"),
-            ]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": HEALTH})
-            return
-        await self._ready.wait()
-        assert self._app is not None
-        await self._app(scope, receive, send)
-
-
 class Daemon:
     """One run of the daemon."""
 
@@ -172,6 +144,7 @@ class Daemon:
                 stopping.cancel()
                 log.info("stopping: running sessions are paused")
         finally:
+            gateway.abandon()
             server.should_exit = True
             await serving
         return 0

@@ -24,19 +24,22 @@ LAST = "last"
 async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, Any]:
     """Return the project of `folder`, or of the folder at or above this one, loading it if needed; by default
     the daemon's only project. When its file has errors, the last good version is used with a warning; so is
-    the trusted one when its file asks for more. A read-only token finds loaded projects only."""
+    the trusted one when its file asks for more. A read-only token, and every one while nothing can be stored,
+    finds loaded projects only."""
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is not None:
         try:
             loaded: dict[str, Any] = await client.request("POST", "/projects/load", body={"path": str(root)})
         except CommandFailed as failure:
-            if failure.code not in ("dsl_invalid", "forbidden"):
+            if failure.code not in ("dsl_invalid", "forbidden", "unavailable"):
                 raise
             kept = await _loaded_before(client, root)
             if kept is None:
                 raise
             if failure.code == "dsl_invalid":
                 print_warning(f"{failure.message}; the last good version is used (`kaged check {root}`)")
+            elif failure.code == "unavailable":
+                print_warning(failure.message)
             return kept
         if loaded["trust"]["state"] == "changed":
             print_warning(

@@ -45,6 +45,22 @@ async def test_readyz_sees_a_full_disk_and_that_there_is_room_again(
     assert again.status_code == 200
 
 
+@pytest.mark.requirement("in_use.outage")
+def test_what_is_stored_can_be_listed_while_the_disk_is_full(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with small_disk(home.data_dir):
+        disk, daemon = FullDisk(home.data_dir), DaemonProcess(home).start()
+        try:
+            assert home.run("issue", "new", "A leak").returncode == 0
+            disk.begin()
+            listed, refused = home.run("issue", "list"), home.run("issue", "new", "Another")
+        finally:
+            daemon.stop()
+    assert (listed.returncode, refused.returncode) == (0, 1)
+    assert "A leak" in listed.stdout
+    assert "the disk is full" in listed.stderr and "the disk is full" in refused.stderr
+
+
 @contextmanager
 def stalled(server: PostgresServer) -> Iterator[None]:
     """Let the server and all its processes stand still."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
+import socket
 import stat
+import subprocess
 import time
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import httpx2
 import orjson
 import pytest
 
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import COMMAND, WAIT_SECONDS, DaemonProcess, Home
 
 
 @pytest.mark.requirement("command_line.serve")
@@ -92,6 +96,46 @@ def test_a_daemon_that_cannot_start_says_what_to_do(
     done = home.run("serve", "--json", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert expected in orjson.loads(done.stderr.splitlines()[-1])["error"]["message"]
+
+
+@pytest.mark.requirement("in_use.outage")
+def test_a_start_that_fails_turns_away_who_waits_for_it(home: Home, tmp_path: Path) -> None:
+    """A page or a command that reconnects while the database is away neither holds the end up nor leaves a
+    traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with ExitStack() as held:
+        database = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+        log = held.enter_context((tmp_path / "log").open("w"))
+        url = f"postgresql://kaged@127.0.0.1:{database.getsockname()[1]}/kaged"
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--json", "--port", str(port)],
+            cwd=home.project,
+            env=home.environment(KAGED_STORAGE__URL=url),
+            stderr=log,
+        )
+        held.callback(process.kill)
+        database.settimeout(WAIT_SECONDS)
+        asked, _ = database.accept()  # from now on the start waits for its database
+        head = f"Host: 127.0.0.1:{port}\r\n"
+        upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        waiting = [
+            held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS))
+            for _ in ("request", "websocket")
+        ]
+        waiting[0].sendall(f"GET /api/v1/projects HTTP/1.1\r\n{head}\r\n".encode())
+        waiting[1].sendall(f"GET /api/v1/ws HTTP/1.1\r\n{head}{upgrade}{key}\r\n".encode())
+        with httpx2.Client(trust_env=False) as client:  # both have arrived when a later one is answered
+            assert client.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+        asked.close()
+        database.close()
+        answers = [b"".join(iter(partial(one.recv, 4096), b"")) for one in waiting]
+        assert process.wait(WAIT_SECONDS) == 1
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said and "PostgreSQL" in said
+    assert answers[0].startswith(b"HTTP/1.1 503 ") and b'"unavailable"' in answers[0]
+    assert answers[1].startswith(b"HTTP/1.1 403 ")
 
 
 @pytest.mark.requirement("http.access")
