@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.cli.daemon_address import find_project_root
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed, json_option, print_json, print_text
 from app.errors import ValidationFailed
 
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="check")
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), help="The config file with the model aliases."
-)
+@click.argument("folder", type=GivenPath(), required=False)
+@click.option("--config", "config_file", type=GivenPath(), help="The config file with the model aliases.")
 @click.option(
     "--no-models",
     is_flag=True,

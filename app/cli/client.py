@@ -11,14 +11,13 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import httpx2
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from app.cli.daemon_address import DaemonAddress
+from app.cli.daemon_address import DaemonAddress, path_part
 from app.cli.output import CommandFailed
 
 _ID = r"[^\s/]+"
@@ -132,7 +131,7 @@ class DaemonClient:
             headers["content-type"] = content_type
         try:
             response = await self._http.request(
-                method, API + path, content=content, params=_present(params), headers=headers
+                method, _api_path(path), content=content, params=_present(params), headers=headers
             )
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
@@ -163,7 +162,7 @@ class DaemonClient:
     async def download(self, path: str) -> AsyncGenerator[bytes, None]:
         """Yield the body of an answer piece by piece."""
         try:
-            async with self._http.stream("GET", API + path) as response:
+            async with self._http.stream("GET", _api_path(path)) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
                 async for chunk in response.aiter_bytes():
@@ -191,7 +190,7 @@ class DaemonClient:
 
     async def _connect(self, session_id: str, after_seq: int) -> ClientConnection:
         base = "ws" + self._address.url.removeprefix("http")
-        uri = f"{base}{API}/sessions/{quote(session_id, safe='')}/ws?after_seq={after_seq}"
+        uri = f"{base}{API}/sessions/{path_part(session_id)}/ws?after_seq={after_seq}"
         deadline = asyncio.get_running_loop().time() + RECONNECT_SECONDS
         pause = RECONNECT_PAUSE_SECONDS
         while True:
@@ -219,6 +218,13 @@ class DaemonClient:
             "unreachable",
             f"the daemon at {self._address.url} does not answer ({type(error).__name__}); is it running?",
         )
+
+
+def _api_path(path: str) -> str:
+    """Return the whole path of a route. Raises `CommandFailed` for one that would lead to another route."""
+    for part in path.split("/")[1:]:
+        path_part(part)
+    return API + path
 
 
 def _parse(text: str | bytes) -> ReceivedFrame:

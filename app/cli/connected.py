@@ -18,6 +18,7 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.conversation import open_project
 from app.cli.daemon_address import daemon_options, find_daemon
+from app.cli.given_path import GivenPath
 from app.cli.output import json_option, print_json, print_table, print_text
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -90,7 +91,7 @@ def connected(command: Command) -> Callable[..., Any]:
 
 def project_option(text: str) -> Callable[[Decorated], Decorated]:
     """Return the option `--project` with its help."""
-    return click.option("--project", type=click.Path(path_type=Path), help=text)
+    return click.option("--project", type=GivenPath(), help=text)
 
 
 def in_project(command: Command) -> Callable[..., Any]:

@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from app.cli.client import DaemonClient, ReceivedFrame
-from app.cli.daemon_address import find_project_root, require_project_root
+from app.cli.daemon_address import find_project_root, path_part, require_project_root
 from app.cli.output import CommandFailed, print_warning
 from app.cli.stream_view import StreamView
 
@@ -103,7 +102,7 @@ async def path_of(client: DaemonClient, session: str, project: Path | None = Non
 
 def session_path(session_id: str) -> str:
     """Return the address of a session below `/api/v1`."""
-    return f"/sessions/{quote(session_id, safe='')}"
+    return f"/sessions/{path_part(session_id)}"
 
 
 async def draw(client: DaemonClient, view: StreamView, session_id: str, frame: ReceivedFrame) -> None:

@@ -1,6 +1,7 @@
 """Finds the daemon that a command talks to, its token, and the settings of commands without a daemon.
 
-Owns: the options `--url`, `--token`, `--data-dir`, `--config`. Never: requests (`client`).
+Owns: the options `--url`, `--token`, `--data-dir`, `--config`; what may stand in an address. Never: requests
+(`client`).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import click
 
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PROJECT_FILE = Path(".kaged") / "project.yaml"
+_STEPS = frozenset({".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class DaemonAddress:
 def local_options(command: Decorated) -> Decorated:
     """Give a command `--config` and `--data-dir`."""
     for option in (
-        click.option("--data-dir", type=click.Path(path_type=Path), help="The daemon's data folder."),
-        click.option("--config", "config_file", type=click.Path(path_type=Path), help="The config file."),
+        click.option("--data-dir", type=GivenPath(), help="The daemon's data folder."),
+        click.option("--config", "config_file", type=GivenPath(), help="The config file."),
     ):
         command = option(command)
     return command
@@ -90,11 +93,21 @@ def find_project_root() -> Path | None:
 
 
 def require_project_root(folder: Path) -> Path:
-    """Return `folder` as an absolute path; `CommandFailed` when it holds no project file."""
+    """Return `folder` as an absolute path; `CommandFailed` when there is none, or no project file in it."""
     root = folder.expanduser().absolute()
+    if not root.is_dir():
+        raise CommandFailed("no_project", f"there is no folder {root}")
     if not (root / PROJECT_FILE).is_file():
         raise CommandFailed("no_project", f"{root} has no {PROJECT_FILE}; write one with `kaged init {root}`")
     return root
+
+
+def path_part(text: str) -> str:
+    """Return an id or a name as one part of an address. Raises `CommandFailed` for a text that would lead to
+    another address."""
+    if not text or text in _STEPS or "/" in text:
+        raise CommandFailed("not_found", f"{text!r} is no id or name; the lists of `kaged` have them")
+    return quote(text, safe="")
 
 
 def _checked(url: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from app.cli.daemon_address import local_options, local_settings
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandGroup, json_option, print_json, print_text
 
 
@@ -40,7 +41,7 @@ def upgrade(data_dir: Path | None, config_file: Path | None, as_json: bool) -> N
 
 
 @command.command(name="backup")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=GivenPath())
 @local_options
 @json_option
 def backup(file: Path, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
@@ -52,7 +53,7 @@ def backup(file: Path, data_dir: Path | None, config_file: Path | None, as_json:
 
 
 @command.command(name="restore")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=GivenPath())
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @local_options
 @json_option

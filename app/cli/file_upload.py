@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from app.cli.client import DaemonClient
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed
 from app.storage.private_file import private
 
@@ -34,9 +35,7 @@ def checked_file(path: Path) -> Path:
 
 def output_option(command: Decorated) -> Decorated:
     """Give a command the option `--output`: the file that it writes instead of standard output."""
-    return click.option("--output", "-o", type=click.Path(path_type=Path), callback=_new_file, help=_OUTPUT)(
-        command
-    )
+    return click.option("--output", "-o", type=GivenPath(), callback=_new_file, help=_OUTPUT)(command)
 
 
 def _new_file(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path | None:

@@ -13,13 +13,14 @@ from typing import Any
 import click
 
 from app.cli.daemon_address import PROJECT_FILE
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed, json_option, print_json, print_text
 from app.cli.trust import decide
 from app.errors import KagedError
 
 
 @click.command(name="init")
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.argument("folder", type=GivenPath(), default=Path())
 @click.option("--model", help="The model: an alias, or provider:model.")
 @json_option
 def command(folder: Path, model: str | None, as_json: bool) -> None:

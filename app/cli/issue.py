@@ -14,6 +14,7 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project, text_or_file
 from app.cli.file_upload import checked_file, upload_all
+from app.cli.given_path import GivenPath
 from app.cli.issue_changes import CHANGES
 from app.cli.issue_checklist import CHECKLIST
 from app.cli.issue_view import STATUSES, issue_line, issue_path, path_of_issue, print_issue
@@ -95,7 +96,7 @@ async def show(daemon: Connected, number: int) -> None:
 @click.option("--title", "-t", "title_option", help="The title, instead of TITLE.")
 @click.option("--body", "-b", help="The description in Markdown; `-` reads standard input.")
 @click.option("--body-file", "-F", help="A file with the description; `-` is standard input.")
-@click.option("--attach", "files", multiple=True, type=click.Path(path_type=Path), help="May be repeated.")
+@click.option("--attach", "files", multiple=True, type=GivenPath(), help="May be repeated.")
 @click.option("--assign", help="`primary`, workflow:NAME or session:ID; work starts at once.")
 @in_project
 async def new(

@@ -15,6 +15,7 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project, text_or_file
 from app.cli.file_upload import checked_file, readable_size, save, upload_all
+from app.cli.given_path import GivenPath
 from app.cli.issue_view import LINK_KINDS, STATUSES, issue_line, issue_path, path_of_issue
 from app.cli.output import CommandFailed, print_text
 
@@ -137,7 +138,7 @@ async def unlink(daemon: Connected, number: int, kind: str, other: int) -> None:
 
 @click.command(name="attach", short_help="Attach files to an issue.")
 @click.argument("number", type=Number)
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=GivenPath())
 @in_project
 async def attach(daemon: Connected, number: int, files: tuple[Path, ...]) -> None:
     """Attach FILES to issue NUMBER."""
@@ -172,7 +173,7 @@ async def detach(daemon: Connected, number: int, file: str) -> None:
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="The target (default: its name in the current folder).",
 )
 @in_project

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
+from app.cli.daemon_address import path_part
 from app.cli.issue_view import path_of_issue, print_checklist
 from app.cli.output import CommandFailed
 
@@ -143,7 +143,7 @@ async def _entries(client: DaemonClient, path: str) -> list[dict[str, Any]]:
 
 
 async def _change(client: DaemonClient, path: str, entry: dict[str, Any], changes: dict[str, Any]) -> None:
-    await client.request("PATCH", f"{path}/{quote(entry['id'], safe='')}", body=changes)
+    await client.request("PATCH", f"{path}/{path_part(entry['id'])}", body=changes)
 
 
 def _show(daemon: Connected, todos: list[dict[str, Any]], number: int) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from app.cli.connected import Connected
+from app.cli.daemon_address import path_part
 from app.cli.file_upload import readable_size
 from app.cli.output import print_text
 
@@ -23,7 +23,7 @@ _COLORS = {"in_progress": "yellow", "completed": "green"}
 
 def issue_path(project_id: str, number: int) -> str:
     """Return the address of an issue below `/api/v1`."""
-    return f"/projects/{quote(project_id, safe='')}/issues/{number}"
+    return f"/projects/{path_part(project_id)}/issues/{number}"
 
 
 async def path_of_issue(daemon: Connected, number: int) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import orjson
 
+from app.cli.given_path import GivenPath
 from app.cli.output import json_option, print_json, print_text
 
 OPENAPI_FILE = "openapi.json"
@@ -19,9 +20,7 @@ EVENTS_FILE = "events.schema.json"
 
 @click.command(name="openapi")
 @click.option("--events", is_flag=True, help="Print the JSON Schema of the WebSocket frames instead.")
-@click.option(
-    "--write", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write both to a folder."
-)
+@click.option("--write", "folder", type=GivenPath(file_okay=False), help="Write both to a folder.")
 @json_option
 def command(events: bool, folder: Path | None, as_json: bool) -> None:
     """Print the OpenAPI document of the HTTP interface."""

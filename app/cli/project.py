@@ -13,6 +13,7 @@ import click
 from app.cli.check import tool_names
 from app.cli.client import DaemonClient
 from app.cli.daemon_address import local_options, local_settings, require_project_root
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed, CommandGroup, json_option, print_json, print_text
 from app.cli.trust import OPERATOR, local_daemon
 
@@ -24,7 +25,7 @@ def command() -> None:
 
 @command.command(name="move")
 @click.argument("before")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=GivenPath())
 @local_options
 @json_option
 def move(before: str, folder: Path, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
@@ -33,6 +34,8 @@ def move(before: str, folder: Path, data_dir: Path | None, config_file: Path | N
     Move the folder first: this command moves no file. Sessions, issues, rules, uploads and trust stay. It
     works without a running daemon.
     """
+    if not before:
+        raise click.UsageError("BEFORE is empty; give the project's earlier folder, or its id.")
     root = require_project_root(folder)
     moved = asyncio.run(_move(data_dir, config_file, before, root))
     if as_json:

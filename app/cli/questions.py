@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import session_path
+from app.cli.daemon_address import path_part
 from app.cli.dialogs import Dialog, Line, LocalFile, NotUnderstood, dialog_of
 from app.cli.file_upload import upload_to
 from app.cli.output import CommandFailed
@@ -22,7 +22,7 @@ from app.cli.stream_view import StreamView
 
 def interaction_path(session_id: str, interaction_id: str) -> str:
     """Return the address of an interaction below `/api/v1`."""
-    return f"{session_path(session_id)}/interactions/{quote(interaction_id, safe='')}"
+    return f"{session_path(session_id)}/interactions/{path_part(interaction_id)}"
 
 
 async def send_answer(client: DaemonClient, path: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,6 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         flag.enabled = flag.enabled or asks_for_json(arguments)  # the error may stand before it
+        if isinstance(error, click.exceptions.NoArgsIsHelpError) and not flag.enabled:
+            click.echo(error.format_message(), err=True)
+            return 2
         print_failure(CommandFailed("usage", _with_help(error), exit_code=2), flag)
         return 2
     except click.Abort as end:

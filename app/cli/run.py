@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
+from app.cli.daemon_address import path_part
 from app.cli.dialogs import NotUnderstood, number_of, truth_of
 from app.cli.file_upload import checked_file, upload
 from app.cli.output import CommandFailed
@@ -76,7 +76,7 @@ async def command(
     body: dict[str, Any] = {"inputs": await _values(client, project_id, declared, inputs, files)}
     if issue_number is not None:
         body["issue_number"] = issue_number
-    run = await client.request("POST", f"{_workflows(project_id)}/{quote(name, safe='')}/invoke", body=body)
+    run = await client.request("POST", f"{_workflows(project_id)}/{path_part(name)}/invoke", body=body)
     if detach:
         daemon.show(run, f"{run['id']} {run['state']}; follow it with: kaged runs follow {run['id']}")
         return 0
@@ -99,7 +99,7 @@ async def _list(daemon: Connected) -> int:
 
 
 def _workflows(project_id: str) -> str:
-    return f"/projects/{quote(project_id, safe='')}/workflows"
+    return f"/projects/{path_part(project_id)}/workflows"
 
 
 def _inputs(declared: Mapping[str, Mapping[str, Any]]) -> str:

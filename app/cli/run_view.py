@@ -10,12 +10,12 @@ import sys
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from app.cli.client import DaemonClient
 from app.cli.conversation import Interrupts, draw
+from app.cli.daemon_address import path_part
 from app.cli.output import CommandFailed, print_text, printable
 from app.cli.questions import ASKED, Questions
 from app.cli.stream_view import StreamView
@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.5
 
 def run_path(run_id: str) -> str:
     """Return the address of a workflow run below `/api/v1`."""
-    return f"/workflow-runs/{quote(run_id, safe='')}"
+    return f"/workflow-runs/{path_part(run_id)}"
 
 
 class FollowedRun:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from app.cli.daemon_address import find_project_root, local_options, require_project_root
+from app.cli.given_path import GivenPath
 from app.cli.output import json_option
 from app.cli.trust_question import ask_for_trust, at_terminal
 
@@ -19,7 +20,7 @@ from app.cli.trust_question import ask_for_trust, at_terminal
 @click.option(
     "--project",
     "projects",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     multiple=True,
     help="A project to load, repeatable (default: the folder at or above this one that has a .kaged/).",
 )

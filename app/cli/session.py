@@ -18,6 +18,7 @@ from app.cli.client import DaemonClient
 from app.cli.connected import Connected, connected, project_option
 from app.cli.conversation import find_session, session_path
 from app.cli.file_upload import check_json, output_option, save
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandGroup, print_text, print_warning
 from app.cli.session_control import CONTROL
 
@@ -74,7 +75,7 @@ async def export_session(daemon: Connected, session: str, output: Path | None) -
 
 
 @command.command(name="import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", type=GivenPath(exists=True, dir_okay=False, allow_dash=True))
 @connected
 async def import_session(daemon: Connected, file: Path) -> None:
     """Import a session from FILE, written by `kaged session export`; `-` reads standard input."""

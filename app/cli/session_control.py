@@ -6,14 +6,14 @@ Owns: those commands. Never: what they do, which is the daemon's; following a ru
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, connected, in_project
 from app.cli.conversation import path_of
-from app.cli.output import print_text
+from app.cli.daemon_address import path_part
+from app.cli.output import CommandFailed, print_text
 
 _SHOWN = 60
 
@@ -58,7 +58,7 @@ async def resume(daemon: Connected, session: str, checkpoint: str | None) -> Non
 async def cancel(daemon: Connected, session: str, run_id: str | None) -> None:
     """Cancel the run of SESSION (an id, or `last`); the partial answer is kept."""
     path = await path_of(daemon.client, session)
-    target = path if run_id is None else f"/runs/{run_id}"
+    target = path if run_id is None else f"/runs/{path_part(run_id)}"
     answer = await daemon.client.request("POST", f"{target}/cancel")
     daemon.show(answer, f"{answer['id']}: {answer['state']}")
 
@@ -73,9 +73,9 @@ async def retry(daemon: Connected, session: str, run_id: str | None) -> None:
     if run_id is None:
         newest = (await daemon.client.request("GET", f"{path}/runs", params={"limit": 1}))["items"]
         if not newest:
-            raise click.UsageError("the session has no run yet.")
+            raise CommandFailed("not_found", "the session has no run yet; post a message with `kaged send`")
         run_id = newest[0]["id"]
-    answer = await daemon.client.request("POST", f"/runs/{run_id}/retry")
+    answer = await daemon.client.request("POST", f"/runs/{path_part(run_id)}/retry")
     follow = f"`kaged attach {answer['session_id']}` follows it"
     daemon.show(answer, f"{answer['retry_of']}: retried as {answer['id']}; {follow}")
 
@@ -113,7 +113,9 @@ async def queue(daemon: Connected, session: str) -> None:
 async def edit(daemon: Connected, session: str, message: str, text: str) -> None:
     """Change the text of the queued MESSAGE of SESSION to TEXT."""
     path = await path_of(daemon.client, session)
-    changed = await daemon.client.request("PATCH", f"{path}/messages/{message}", body={"content": text})
+    changed = await daemon.client.request(
+        "PATCH", f"{path}/messages/{path_part(message)}", body={"content": text}
+    )
     daemon.show(changed, f"{changed['id']}: changed; it is still queued")
 
 
@@ -124,7 +126,7 @@ async def edit(daemon: Connected, session: str, message: str, text: str) -> None
 async def unqueue(daemon: Connected, session: str, message: str) -> None:
     """Remove the queued MESSAGE of SESSION."""
     path = await path_of(daemon.client, session)
-    await daemon.client.request("DELETE", f"{path}/messages/{message}")
+    await daemon.client.request("DELETE", f"{path}/messages/{path_part(message)}")
     daemon.show({"id": message, "removed": True}, f"{message}: removed")
 
 
@@ -158,7 +160,7 @@ async def proposals(
 
 async def _decide(client: DaemonClient, path: str, ids: tuple[str, ...], decision: str) -> None:
     for one in ids:
-        await client.request("POST", f"{path}/{quote(one, safe='')}/{decision}")
+        await client.request("POST", f"{path}/{path_part(one)}/{decision}")
 
 
 @click.command(name="rollback")
@@ -202,7 +204,9 @@ def _print_rollback(answer: dict[str, Any]) -> None:
 async def undo(daemon: Connected, session: str, rollback: str, force: bool) -> None:
     """Undo ROLLBACK (rbk_...) of SESSION (an id, or `last`)."""
     path = await path_of(daemon.client, session)
-    answer = await daemon.client.request("POST", f"{path}/rollbacks/{rollback}/undo", body={"force": force})
+    answer = await daemon.client.request(
+        "POST", f"{path}/rollbacks/{path_part(rollback)}/undo", body={"force": force}
+    )
     daemon.show(answer, _print_undone)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from app.cli.connected import Connected, connected
 from app.cli.conversation import LAST, find_session
+from app.cli.daemon_address import path_part
 from app.cli.output import CommandGroup, print_json, print_text
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -103,7 +103,7 @@ async def list_tokens(daemon: Connected) -> None:
 @connected
 async def revoke(daemon: Connected, token_id: str) -> None:
     """Revoke the token TOKEN_ID at once."""
-    revoked = await daemon.client.request("DELETE", f"/tokens/{quote(token_id, safe='')}")
+    revoked = await daemon.client.request("DELETE", f"/tokens/{path_part(token_id)}")
     daemon.show(revoked, f"revoked {revoked['id']} {revoked['name']}")
 
 

@@ -21,6 +21,7 @@ from app.cli.daemon_address import (
     local_settings,
     require_project_root,
 )
+from app.cli.given_path import GivenPath
 from app.cli.output import CommandFailed, json_option, print_json, print_text
 from app.cli.trust_question import print_acts
 
@@ -31,7 +32,7 @@ OPERATOR = "operator"
 
 
 @click.command(name="trust")
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.argument("folder", type=GivenPath(), required=False)
 @click.option("--always", is_flag=True, help="Also trust every later version of this project.")
 @click.option("--show", is_flag=True, help="Show what the project would do, and change nothing.")
 @click.option("--remove", is_flag=True, help="Revoke the trust; nothing of the project runs any more.")

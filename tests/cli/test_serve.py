@@ -85,7 +85,7 @@ def test_flags_beat_the_config_file(home: Home, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--project", "nowhere"), "kaged init"),
+        (("--project", "nowhere"), "there is no folder"),
         (("--config", "nowhere.toml"), "there is no config file"),
         (("--host", "192.0.2.1"), "--host"),
     ],
