@@ -62,6 +62,7 @@ SLOW: tuple[str, ...] = (
     "tests/tools/code/test_loose_files.py",
     "tests/tools/code/test_monorepos.py",
     "tests/tools/code/test_beyond_the_build.py",
+    "tests/harness/test_monorepo_renames.py",
     "tests/tools/code/test_check_changes.py",
     "tests/tools/code/test_svelte_and_php.py",
     "tests/tools/code/test_hierarchies.py",
