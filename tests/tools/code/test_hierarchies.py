@@ -114,8 +114,22 @@ async def test_a_path_of_names_stands_for_a_position(desk: Tried) -> None:
     case = desk.case
     by_line = {"path": case.path, "line": case.line, "symbol": case.method.rpartition(".")[2]}
     by_name = {"path": case.path, "symbol": case.method}
-    for action in ("definition", "references", "hover"):
-        assert await desk.lsp(action, **by_name) == await desk.lsp(action, **by_line)
+    for action in (
+        *("definition", "references", "hover", "type_definition", "implementation", "code_actions"),
+        *("call_hierarchy", "type_hierarchy"),
+    ):
+        named, placed = [
+            await desk.call("code.lsp", action=action, **position) for position in (by_name, by_line)
+        ]
+        assert (named.code, named.data) == (placed.code, placed.data), action
+        assert named.code in {None, "action_not_supported", "lsp_request_failed"}, (action, named.error_text)
+        assert action not in {"definition", "references", "hover"} or named.data
+    last, before = case.method.rpartition(".")[2], desk.text(case.path)
+    there = await desk.lsp("rename", **by_name, new_name="Hoist")
+    assert "Hoist" in desk.text(case.path)
+    back = {"path": case.path, "line": case.line, "symbol": "Hoist", "new_name": last}
+    assert (await desk.lsp("rename", **back))["files_changed"] == there["files_changed"]
+    assert desk.text(case.path) == before
 
 
 @pytest.mark.requirement("language_servers.tool.name_path")
