@@ -5,6 +5,7 @@ Owns: the record of a driver, its options read strictly, and its life over HTTP.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -68,7 +69,7 @@ def read_options(kind: type[Options], name: str, settings: ProviderSettings) -> 
         raise ConfigError(f"providers.{name}.{key}: {first['msg']} (known options: {known})") from error
 
 
-class HttpProvider:
+class HttpProvider(ABC):
     """One configured server. A subclass says how its API wants the credential, encodes requests, reads
     answers, and names the list of its models: `models_path`, the key of the list, and that of a name."""
 
@@ -89,13 +90,13 @@ class HttpProvider:
         self._tools = EncodedOnce(encode_tools)
         self._models_path = models_path
 
+    @abstractmethod
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes; messages that the request's cache has are not encoded again."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fold(self, wire: WireRequest, request: ModelRequest) -> Fold:
         """Return what reads the answer."""
-        raise NotImplementedError
 
     def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""

@@ -7,6 +7,7 @@ next call. Never: what one provider's events mean (each adapter has its `Fold`),
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -23,7 +24,7 @@ _FAREWELL_SECONDS = 15.0
 """For what follows the reason why an answer ended, when that came alone: only counts can be missing."""
 
 
-class Fold:
+class Fold(ABC):
     """One answer being read. Pure: the same events always give the same deltas.
 
     A subclass sets `stop_reason` when the provider has said why the answer ended, and `called` when the
@@ -41,13 +42,13 @@ class Fold:
         self._answering_model: str | None = None
         self._response_id: str | None = None
 
+    @abstractmethod
     def take(self, event: Mapping[str, Any]) -> Iterable[Delta]:
         """Return the deltas of one event. Raises `ProviderError` for an error or a refusal."""
-        raise NotImplementedError
 
+    @abstractmethod
     def usage(self) -> Usage:
         """Return what the provider has counted so far."""
-        raise NotImplementedError
 
     def finish(self) -> Iterable[Delta]:
         """Return the end of the answer, `Finished` last. Raises `truncated_stream` while the provider has
