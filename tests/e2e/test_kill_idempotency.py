@@ -136,7 +136,7 @@ async def check(client: httpx2.AsyncClient, wanted: list[Keyed], told: dict[str,
         answer = await one.send(client)
         if reason_of(answer) == "invalid_transition":  # not stored, and its session is paused by the kill
             resumed = await client.post(one.path.replace("/messages", "/resume"))
-            assert resumed.status_code == 201, resumed.text
+            assert resumed.status_code in (200, 201), resumed.text  # 200: the kill came after the answer
             answer = await one.send(client)
         if not answer.is_success:
             wrong.append(f"{one.key}: {reason_of(answer)}")
