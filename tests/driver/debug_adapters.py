@@ -56,7 +56,7 @@ PORTS = re.compile(r"(?:listening|running|deaf|child) (\d+)")
 def find_adapter(name: str) -> Path | None:
     """Return the program of one of `ADAPTERS`, absolute, or None where it is not installed."""
     there = (path for each in _PROGRAMS[name] if (path := shutil.which(each)))
-    found = next((Path(path) for path in there if starts(path, "--version")), None)
+    found = next((Path(path) for path in there if starts(path, "--help")), None)
     if name == "bun" and find_adapter("js-debug") is None:
         return None
     if name == "perl" and found and subprocess.run(_PERL_HAS_IT, check=False).returncode:
