@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class ServerLimits:
     """Times in seconds. `back_off` is what is waited before each restart after a crash; when it is
     used up the server is not started again until it is reloaded. A server that lived for
-    `forgive_seconds` has its crashes forgiven. `wait_seconds` is how long a call waits for a start, which
-    goes on without it: no try begins after `start_seconds`. `load_seconds` is how long after its start a
-    server may take to load the project before a caller has to ask again. `memory_mb` None: as the
-    server's own entry says.
+    `forgive_seconds` has its crashes forgiven. `wait_seconds` is how long a call waits for a start. The
+    start continues without the call, and no attempt begins after `start_seconds`. `load_seconds` is how
+    long a server may load the project, counted from its start; after that a caller has to ask again.
+    `memory_mb` None: as the server's own entry says.
     """
 
     initialize_seconds: float = 45.0

@@ -2,7 +2,7 @@
 
 Owns: finding them, and finding new ones cheaply by the change times of folders. Never: what happens to them.
 
-Paths are followed here as they are. Whoever acts on a finding opens it without following links, and compares.
+Paths are followed as they are. The code that acts on a finding opens it without following links and compares.
 Keeps S8 of docs/security.md.
 """
 

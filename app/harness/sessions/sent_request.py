@@ -1,7 +1,7 @@
 """What one model call was sent, put together again from what is stored, and proved.
 
 Owns: reading the rows of a step and encoding them; the audit's digest proves the bytes. Never: guessing;
-a digest that differs is said so in the answer.
+the answer says when a digest differs.
 """
 
 from __future__ import annotations

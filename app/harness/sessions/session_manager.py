@@ -179,8 +179,8 @@ class SessionManager:
         return [one.id for one in self._of_project(project_id) if one.working]
 
     async def stop_project(self, project_id: str, actor: str) -> None:
-        """Cancel what runs or waits in a project, and end its commands and debug sessions. A session goes on
-        with the version that is trusted then, whatever it began with."""
+        """Cancel what runs or waits in a project, and end its commands and debug sessions. Its
+        sessions continue with the version that is trusted when they do."""
         for session in self._of_project(project_id):
             with suppress(Conflict):  # nothing runs there, or it just ended
                 await self._shielded(session.cancel(actor))

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection
 
 MAX_NAME_BYTES = 200
-"""Below what file systems take (255), so that there is room to distinguish files of one name."""
+"""File systems allow 255. The rest is room for a number that distinguishes files of one name."""
 
 UNNAMED = "file"
 UNKNOWN_TYPE = "application/octet-stream"

@@ -131,7 +131,7 @@ def first_fitting(
     one_at_least: bool = False,
 ) -> list[Item]:
     """Return the first items whose JSON by `dump`, each with a comma, has at most `most_bytes` bytes; with
-    `one_at_least` the first one whatever its size. `batch` items are measured at a time, and at most one
+    `one_at_least` the first one even if it is larger. `batch` items are measured at a time, and at most one
     batch is taken beyond what fits. Blocks as `items` does."""
     room = most_bytes
     fitting: list[Item] = []

@@ -41,7 +41,7 @@ class HumanQuestion:
 
 class CallWaits(Exception):
     """The call has no result until a person answers, and its run ends until then. `question` is None when it
-    is stored already. Whoever raises it has done nothing of the call yet."""
+    is already stored. A tool raises it before it has done any part of the call."""
 
     def __init__(self, question: HumanQuestion | None = None) -> None:
         super().__init__("the call waits for a person")

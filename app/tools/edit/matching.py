@@ -1,4 +1,4 @@
-"""Finds and replaces an exact text in a file, whatever its line endings.
+"""Finds and replaces an exact text in a file. Line endings need not match.
 
 Owns: matches, and replacements in the file's own line endings, on UTF-8 bytes. Never: reading or writing
 files.
