@@ -144,8 +144,8 @@ class Bench:
             self.adapter.command,
             {**self._environment, **self.adapter.env},
             self.root,
-            port_pattern=behaviour.port_pattern if behaviour.transport == "announced" else "",
-            child_sessions=behaviour.children_stop,
+            port_pattern=behaviour.reach.port_pattern if behaviour.reach.transport == "announced" else "",
+            child_sessions=behaviour.children.are_program,
         )
         place = (self.root / self.subject.source, self.subject.line)
         try:

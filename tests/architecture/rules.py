@@ -38,8 +38,6 @@ _NOTES_WITHOUT_MOVES = frozenset({"app/harness/checkpoints/worktree_notes.py"})
 """What becomes of a note of files is written once; there is no way from one word to another."""
 _LARGE_OBJECTS = frozenset(
     {
-        ("app/bridges/dap/adapter_entry.py", "AdapterBehaviour"),
-        ("app/bridges/dap/breakpoint.py", "Breakpoint"),
         ("app/bridges/dap/lifecycle.py", "SessionLife"),
         ("app/bridges/dap/program.py", "Program"),
         ("app/bridges/lsp/language_entry.py", "Behaviour"),

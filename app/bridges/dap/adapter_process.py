@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.bridges.dap.adapter_entry import ResolvedAdapter, Transport
+from app.bridges.dap.adapter_behaviour import Transport
+from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.transport import (
     Address,
     Announcement,
@@ -62,8 +63,8 @@ class AdapterCommand:
             argv=adapter.command,
             cwd=cwd,
             env={**environment, **adapter.env},
-            transport=adapter.behaviour.transport,
-            port_pattern=adapter.behaviour.port_pattern,
+            transport=adapter.behaviour.reach.transport,
+            port_pattern=adapter.behaviour.reach.port_pattern,
         )
 
 

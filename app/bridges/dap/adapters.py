@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from app.bridges.dap import adapters_native, adapters_scripting
-from app.bridges.dap.adapter_entry import AdapterBehaviour, RuntimeEntry
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
+from app.bridges.dap.adapter_entry import RuntimeEntry
 
 _PARTS = (adapters_scripting, adapters_native)
 _RELEASE = re.compile(r"-?(?<![\d.])\d++(?>(?:\.\d++)*)$")

@@ -5,13 +5,21 @@ Owns: this part of the table, found by running each of them. Never: starting one
 
 from __future__ import annotations
 
-from app.bridges.dap.adapter_entry import (
+from app.bridges.dap.adapter_behaviour import (
     USUAL_LAUNCH,
     AdapterBehaviour,
-    AdapterCandidate,
-    RuntimeEntry,
-    adapter,
+    BreakpointDialect,
+    Claims,
+    Ending,
+    Evaluation,
+    ExceptionDialect,
+    OutputDialect,
+    OwnProcess,
+    Reach,
+    StartRequests,
+    Stopping,
 )
+from app.bridges.dap.adapter_entry import AdapterCandidate, RuntimeEntry, adapter
 
 _RUST_PANICS = {"rust": {"uncaught": ("rust_panic",), "raised": ("rust_panic",)}}
 """Every panic calls it, also one that is caught further up: the two look the same there."""
@@ -24,56 +32,55 @@ BEHAVIOURS = (
         adapter_id="lldb-dap",
         known_as=frozenset({"lldb-vscode"}),
         types=frozenset({"lldb-vscode"}),
-        launch={
-            "program": "{script}",
-            "args": "{args}",
-            "cwd": "{cwd}",
-            "env": "{env}",
-            "enableAutoVariableSummaries": True,
-            "initCommands": "{quiet_commands}",
-            "stdio": "{stdio}",
-        },
-        attach={"gdb-remote-hostname": "{host}", "gdb-remote-port": "{port}"},
-        attach_to_process={"pid": "{pid}"},
-        uses_ptrace=True,
-        entry="main",
-        reasons={"signal SIGSTOP": "pause"},
-        chatter=r"To get started with the debug console|For more information visit https://lldb\.|"
-        r"Executable binary set to |Attached to process \d+|Process \d+ exited with |"
-        r"warning: This version of LLDB has no plugin for the language",
-        commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"}),
-        hit_count="{count}",
-        resolves_links=False,
-        pause_again_seconds=1.0,
-        exception_modes={"uncaught": (), "raised": ("cpp_throw",)},
-        panics=_RUST_PANICS,
+        requests=StartRequests(
+            launch={
+                "program": "{script}",
+                "args": "{args}",
+                "cwd": "{cwd}",
+                "env": "{env}",
+                "enableAutoVariableSummaries": True,
+                "initCommands": "{quiet_commands}",
+                "stdio": "{stdio}",
+            },
+            attach={"gdb-remote-hostname": "{host}", "gdb-remote-port": "{port}"},
+            attach_to_process={"pid": "{pid}"},
+        ),
+        process=OwnProcess(launches_by_ptrace=True),
+        stopping=Stopping(entry="main", reasons={"signal SIGSTOP": "pause"}, pause_again_seconds=1.0),
+        output=OutputDialect(
+            chatter=r"To get started with the debug console|For more information visit https://lldb\.|"
+            r"Executable binary set to |Attached to process \d+|Process \d+ exited with |"
+            r"warning: This version of LLDB has no plugin for the language",
+        ),
+        capabilities=Claims(commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"})),
+        breakpoints=BreakpointDialect(hit_count="{count}"),
+        exceptions=ExceptionDialect(modes={"uncaught": (), "raised": ("cpp_throw",)}, panics=_RUST_PANICS),
     ),
     # Its console takes commands of LLDB. Its own expressions are not those of C, and change nothing.
     AdapterBehaviour(
         name="codelldb",
         adapter_id="lldb",
         types=frozenset({"codelldb"}),
-        launch={
-            "program": "{script}",
-            "args": "{args}",
-            "cwd": "{cwd}",
-            "env": "{env}",
-            "terminal": "console",
-            "initCommands": "{lldb_commands}",
-        },
-        attach_to_process={"pid": "{pid}"},
-        uses_ptrace=True,
-        entry="main",
-        reasons={"signal SIGSTOP": "pause"},
-        chatter=r"Console is in '|Launching: |Launched process \d+ from |Process exited with code |"
-        r"Stop reason: |Attached to process \d+$",
-        free_context="watch",
-        free_prefix="/nat ",
-        hit_count=">= {count}",
-        resolves_links=False,
-        pause_again_seconds=1.0,
-        exception_modes={"uncaught": (), "raised": ("cpp_throw",)},
-        panics=_RUST_PANICS,
+        requests=StartRequests(
+            launch={
+                "program": "{script}",
+                "args": "{args}",
+                "cwd": "{cwd}",
+                "env": "{env}",
+                "terminal": "console",
+                "initCommands": "{lldb_commands}",
+            },
+            attach_to_process={"pid": "{pid}"},
+        ),
+        process=OwnProcess(launches_by_ptrace=True),
+        stopping=Stopping(entry="main", reasons={"signal SIGSTOP": "pause"}, pause_again_seconds=1.0),
+        output=OutputDialect(
+            chatter=r"Console is in '|Launching: |Launched process \d+ from |Process exited with code |"
+            r"Stop reason: |Attached to process \d+$",
+        ),
+        evaluation=Evaluation(free_context="watch", free_prefix="/nat "),
+        breakpoints=BreakpointDialect(hit_count=">= {count}"),
+        exceptions=ExceptionDialect(modes={"uncaught": (), "raised": ("cpp_throw",)}, panics=_RUST_PANICS),
     ),
     # Its command has the program, or an invalid condition would be reported nowhere. `env` is the whole
     # environment of the program. Its stop on entry is a breakpoint of its own on main;
@@ -81,28 +88,31 @@ BEHAVIOURS = (
     AdapterBehaviour(
         name="gdb",
         adapter_id="gdb",
-        launch={
-            "program": "{script}",
-            "args": "{args}",
-            "cwd": "{cwd}",
-            "env": "{environment}",
-            "stopAtBeginningOfMainSubprogram": "{stop_on_entry}",
-        },
-        attach={"target": "{host}:{port}"},
-        attach_to_process={"pid": "{pid}"},
-        uses_ptrace=True,
-        entry_reasons=frozenset({"entry", "breakpoint"}),
-        reasons={"signal": "exception"},
-        chatter=r"Reading symbols from /|No source file named /|Function \".*\" not defined\.$|"
-        r"Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
-        r"\[(Switching to thread \d|Thread 0x|New Thread 0x|Inferior \d+ \()",
-        bare_lines=True,
-        hit_count="{before}",
-        plain_log_points=True,
-        safe_context="hover",
-        free_context="watch",
-        exception_modes={"uncaught": (), "raised": ("throw",)},
-        panics=_RUST_PANICS,
+        requests=StartRequests(
+            launch={
+                "program": "{script}",
+                "args": "{args}",
+                "cwd": "{cwd}",
+                "env": "{environment}",
+                "stopAtBeginningOfMainSubprogram": "{stop_on_entry}",
+            },
+            attach={"target": "{host}:{port}"},
+            attach_to_process={"pid": "{pid}"},
+        ),
+        process=OwnProcess(launches_by_ptrace=True),
+        stopping=Stopping(
+            entry_reasons=frozenset({"entry", "breakpoint"}),
+            reasons={"signal": "exception"},
+        ),
+        output=OutputDialect(
+            chatter=r"Reading symbols from /|No source file named /|Function \".*\" not defined\.$|"
+            r"Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
+            r"\[(Switching to thread \d|Thread 0x|New Thread 0x|Inferior \d+ \()",
+            bare_lines=True,
+        ),
+        breakpoints=BreakpointDialect(hit_count="{before}", plain_log_points=True),
+        evaluation=Evaluation(safe_context="hover", free_context="watch"),
+        exceptions=ExceptionDialect(modes={"uncaught": (), "raised": ("throw",)}, panics=_RUST_PANICS),
     ),
     # Its flag stops before Go's own beginning, where there is no goroutine to look at.
     AdapterBehaviour(
@@ -110,37 +120,42 @@ BEHAVIOURS = (
         adapter_id="go",
         known_as=frozenset({"dlv", "dlv-dap"}),
         types=frozenset({"delve"}),
-        transport="announced",
-        port_pattern=r"DAP server listening at: (?P<host>[^\s:]+):(?P<port>\d+)",
-        launch={
-            **{name: value for name, value in USUAL_LAUNCH.items() if name != "stopOnEntry"},
-            "mode": "{mode}",
-            "output": "{output}",
-            "dlvCwd": "{folder}",
-            "outputMode": "remote",
-            "showGlobalVariables": True,
-            "hideSystemGoroutines": True,
-        },
-        attach={"mode": "remote", "showGlobalVariables": True, "hideSystemGoroutines": True},
-        attaches_itself=True,
-        attach_to_process={
-            "mode": "local",
-            "processId": "{pid}",
-            "showGlobalVariables": True,
-            "hideSystemGoroutines": True,
-        },
-        runs=("go",),
-        uses_ptrace=True,
-        answers_launch="early",
-        entry="main",
-        has=frozenset({"supportsHitConditionalBreakpoints"}),
-        hit_count=">= {count}",
-        resolves_links=False,
-        exit_pattern=r"^Process \d+ has exited with status (?P<code>-?\d+)",
-        exit_code_at_parting=True,
-        exception_modes={"uncaught": (), "raised": ()},
-        panics={"go": {"raised": ("runtime.gopanic",)}},
-        chatter=r"Type 'dlv help' |Process \d+ has exited with |Detaching\b",
+        reach=Reach(
+            transport="announced",
+            port_pattern=r"DAP server listening at: (?P<host>[^\s:]+):(?P<port>\d+)",
+            attaches_itself=True,
+        ),
+        requests=StartRequests(
+            launch={
+                **{name: value for name, value in USUAL_LAUNCH.items() if name != "stopOnEntry"},
+                "mode": "{mode}",
+                "output": "{output}",
+                "dlvCwd": "{folder}",
+                "outputMode": "remote",
+                "showGlobalVariables": True,
+                "hideSystemGoroutines": True,
+            },
+            attach={"mode": "remote", "showGlobalVariables": True, "hideSystemGoroutines": True},
+            attach_to_process={
+                "mode": "local",
+                "processId": "{pid}",
+                "showGlobalVariables": True,
+                "hideSystemGoroutines": True,
+            },
+        ),
+        process=OwnProcess(runs=("go",), launches_by_ptrace=True),
+        stopping=Stopping(entry="main"),
+        capabilities=Claims(has=frozenset({"supportsHitConditionalBreakpoints"})),
+        breakpoints=BreakpointDialect(hit_count=">= {count}"),
+        end=Ending(
+            exit_pattern=r"^Process \d+ has exited with status (?P<code>-?\d+)",
+            exit_code_at_parting=True,
+        ),
+        exceptions=ExceptionDialect(
+            modes={"uncaught": (), "raised": ()},
+            panics={"go": {"raised": ("runtime.gopanic",)}},
+        ),
+        output=OutputDialect(chatter=r"Type 'dlv help' |Process \d+ has exited with |Detaching\b"),
     ),
 )
 

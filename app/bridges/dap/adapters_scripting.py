@@ -10,12 +10,21 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.dap.adapter_entry import (
+from app.bridges.dap.adapter_behaviour import (
     USUAL_LAUNCH,
     AdapterBehaviour,
-    RuntimeEntry,
-    adapter,
+    BreakpointDialect,
+    Children,
+    Claims,
+    Ending,
+    ExceptionDialect,
+    OutputDialect,
+    OwnProcess,
+    Reach,
+    StartRequests,
+    Stopping,
 )
+from app.bridges.dap.adapter_entry import RuntimeEntry, adapter
 from app.bridges.dap.program_input import OPENED, SHELL
 from app.bridges.installed.installation_hints import installation_hints
 
@@ -28,35 +37,41 @@ BEHAVIOURS = (
         adapter_id="debugpy",
         known_as=frozenset({"debugpy-adapter", "debugpy.adapter"}),
         types=frozenset({"python"}),
-        launch={
-            **USUAL_LAUNCH,
-            "module": "{module}",
-            "python": "{interpreter}",
-            "debugLauncherPython": "{program}",
-            "console": "internalConsole",
-            "justMyCode": False,
-            "subProcess": True,
-            "breakOnSystemExit": [],
-        },
-        attach={
-            "connect": {"host": "{host}", "port": "{port}"},
-            "justMyCode": False,
-            "breakOnSystemExit": [],
-        },
-        attaches_itself=True,
-        has=frozenset({"supportTerminateDebuggee"}),
-        attach_to_process={"processId": "{pid}", "justMyCode": False},
-        commands=frozenset({"debugpySystemInfo", "pydevdSystemInfo", "setDebuggerProperty"}),
-        hit_count=">= {count}",
-        exception_modes={
-            "uncaught": ("uncaught",),
-            "user": ("userUnhandled", "uncaught"),
-            "raised": ("raised",),
-        },
-        exception_types="frame",
-        children="named_address",
-        stacks_of_running=True,
-        terminal=True,
+        requests=StartRequests(
+            launch={
+                **USUAL_LAUNCH,
+                "module": "{module}",
+                "python": "{interpreter}",
+                "debugLauncherPython": "{program}",
+                "console": "internalConsole",
+                "justMyCode": False,
+                "subProcess": True,
+                "breakOnSystemExit": [],
+            },
+            attach={
+                "connect": {"host": "{host}", "port": "{port}"},
+                "justMyCode": False,
+                "breakOnSystemExit": [],
+            },
+            attach_to_process={"processId": "{pid}", "justMyCode": False},
+        ),
+        reach=Reach(attaches_itself=True),
+        capabilities=Claims(
+            has=frozenset({"supportTerminateDebuggee"}),
+            commands=frozenset({"debugpySystemInfo", "pydevdSystemInfo", "setDebuggerProperty"}),
+        ),
+        breakpoints=BreakpointDialect(hit_count=">= {count}"),
+        exceptions=ExceptionDialect(
+            modes={
+                "uncaught": ("uncaught",),
+                "user": ("userUnhandled", "uncaught"),
+                "raised": ("raised",),
+            },
+            types="frame",
+        ),
+        children=Children(address="named_address"),
+        stopping=Stopping(stacks_of_running=True),
+        process=OwnProcess(terminal=True),
     ),
     # It never answers what it has not got. The program is a child session; its own children are children of
     # that one. There is no word of exit codes.
@@ -67,37 +82,46 @@ BEHAVIOURS = (
             {"js-debug-adapter", "dapDebugServer.js", "vsDebugServer.js", "vsDebugServer.cjs"}
         ),
         types=frozenset({"node", "node2", "bun", "node-terminal"}),
-        transport="announced",
-        port_pattern=r"Debug server listening at (?P<host>\S+):(?P<port>\d+)",
-        launch={
-            **USUAL_LAUNCH,
-            "runtimeExecutable": "{runtime}",
-            "runtimeArgs": "{runtime_args}",
-            "console": "internalConsole",
-            "outputCapture": "std",
-            "skipFiles": "{skipped}",
-            "sourceMaps": True,
-            "resolveSourceMapLocations": None,
-        },
-        attach={
-            "address": "{host}",
-            "port": "{port}",
-            "cwd": "{cwd}",
-            "sourceMaps": True,
-            "resolveSourceMapLocations": None,
-        },
-        process_by_ptrace=False,
-        commands=frozenset({"getPerformance"}),
-        hit_count=">= {count}",
-        exception_modes={"uncaught": ("uncaught",), "raised": ("all", "uncaught")},
-        exception_types="condition",
-        children="same_address",
-        children_stop=True,
-        chatter=r"Debugger attached\.|Waiting for the debugger to disconnect|Debugger listening on ws://|"
-        r"For help, see: https://nodejs\.org|" + re.escape(f"{SHELL} -c {OPENED}"),
-        dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
-        env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
-        own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR),
+        reach=Reach(
+            transport="announced",
+            port_pattern=r"Debug server listening at (?P<host>\S+):(?P<port>\d+)",
+        ),
+        requests=StartRequests(
+            launch={
+                **USUAL_LAUNCH,
+                "runtimeExecutable": "{runtime}",
+                "runtimeArgs": "{runtime_args}",
+                "console": "internalConsole",
+                "outputCapture": "std",
+                "skipFiles": "{skipped}",
+                "sourceMaps": True,
+                "resolveSourceMapLocations": None,
+            },
+            attach={
+                "address": "{host}",
+                "port": "{port}",
+                "cwd": "{cwd}",
+                "sourceMaps": True,
+                "resolveSourceMapLocations": None,
+            },
+        ),
+        process=OwnProcess(
+            attaches_by_ptrace=False,
+            dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
+            env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
+            own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR),
+        ),
+        capabilities=Claims(commands=frozenset({"getPerformance"})),
+        breakpoints=BreakpointDialect(hit_count=">= {count}"),
+        exceptions=ExceptionDialect(
+            modes={"uncaught": ("uncaught",), "raised": ("all", "uncaught")},
+            types="condition",
+        ),
+        children=Children(address="same_address", are_program=True),
+        output=OutputDialect(
+            chatter=r"Debugger attached\.|Waiting for the debugger to disconnect|Debugger listening on ws://|"
+            r"For help, see: https://nodejs\.org|" + re.escape(f"{SHELL} -c {OPENED}"),
+        ),
     ),
     # A function breakpoint is answered and not set, an unknown request ends the program. With `launch` it
     # goes on at once. Its first stop is made when it waits for a connection, not when it takes one. Up to
@@ -107,23 +131,19 @@ BEHAVIOURS = (
         name="rdbg",
         adapter_id="rdbg",
         types=frozenset({"ruby", "ruby_lsp"}),
-        transport="announced",
-        # Two lines, the one or the other first.
-        port_pattern=r"\A(?=[^\0]*wait for debugger connection)[^\0]*\((?P<host>[\d.]+):(?P<port>\d+)\)",
-        launch={"localfs": True},
-        attach={"localfs": True},
-        attaches_itself=True,
-        process_by_ptrace=False,
-        answers_launch="early",
-        entry="attach",
-        entry_reasons=frozenset({"pause"}),
-        lacks=frozenset({"supportsFunctionBreakpoints", "supportsStepBack"}),
-        exception_modes={"raised": ("any",)},
-        program_output=frozenset({"stdout", "stderr"}),
-        chatter="DEBUGGER: ",
-        hands_on=True,
-        is_program=True,
-        parts_running=True,
+        reach=Reach(
+            transport="announced",
+            # Two lines, the one or the other first.
+            port_pattern=r"\A(?=[^\0]*wait for debugger connection)[^\0]*\((?P<host>[\d.]+):(?P<port>\d+)\)",
+            attaches_itself=True,
+        ),
+        requests=StartRequests(launch={"localfs": True}, attach={"localfs": True}),
+        process=OwnProcess(attaches_by_ptrace=False, hands_on=True, is_program=True),
+        stopping=Stopping(entry="attach", entry_reasons=frozenset({"pause"})),
+        capabilities=Claims(lacks=frozenset({"supportsFunctionBreakpoints", "supportsStepBack"})),
+        exceptions=ExceptionDialect(modes={"raised": ("any",)}),
+        output=OutputDialect(program_streams=frozenset({"stdout", "stderr"}), chatter="DEBUGGER: "),
+        end=Ending(parts_running=True),
     ),
     # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them.
     AdapterBehaviour(
@@ -131,12 +151,10 @@ BEHAVIOURS = (
         adapter_id="bashdb",
         known_as=frozenset({"bash_dap"}),
         types=frozenset({"bash", "bash-dap", "sh"}),
-        in_landlock=True,
-        launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"},
-        process_by_ptrace=False,
-        pause_again_seconds=0.5,
-        answers_launch="early",
-        exception_modes={},
+        process=OwnProcess(in_landlock=True, attaches_by_ptrace=False),
+        requests=StartRequests(launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"}),
+        stopping=Stopping(pause_again_seconds=0.5),
+        exceptions=ExceptionDialect(modes={}),
     ),
     # The program connects to the port, too. It stops on entry before it is ready, and gives its thread a new
     # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims; to
@@ -145,43 +163,43 @@ BEHAVIOURS = (
         name="Perl::LanguageServer",
         adapter_id="perl",
         known_as=frozenset({"-MPerl::LanguageServer"}),
-        transport="chosen",
-        launch=USUAL_LAUNCH,
-        process_by_ptrace=False,
-        answers_launch="early",
-        has=frozenset({"supportsFunctionBreakpoints"}),
-        lacks=frozenset(
-            {
-                "supportsModulesRequest",
-                "supportsTerminateThreadsRequest",
-                "supportsSetExpression",
-                "supportsCancelRequest",
-                "stepOut",
-            }
+        reach=Reach(transport="chosen"),
+        requests=StartRequests(launch=USUAL_LAUNCH),
+        process=OwnProcess(attaches_by_ptrace=False),
+        capabilities=Claims(
+            has=frozenset({"supportsFunctionBreakpoints"}),
+            lacks=frozenset(
+                {
+                    "supportsModulesRequest",
+                    "supportsTerminateThreadsRequest",
+                    "supportsSetExpression",
+                    "supportsCancelRequest",
+                    "stepOut",
+                }
+            ),
         ),
-        resolves_links=False,
-        detaches=False,
-        exception_modes={},
+        exceptions=ExceptionDialect(modes={}),
     ),
     # Its own stop on entry is in a thread of the machine. It finds classes by the name of their file.
     AdapterBehaviour(
         name="JdiDapServer",
         adapter_id="java",
         known_as=frozenset({"JdiDapServer.java"}),
-        transport="chosen",
-        launch={
-            "mainClass": "{main_class}",
-            "classpath": "{class_path}",
-            "args": "{args}",
-            "cwd": "{cwd}",
-            "stopOnEntry": "{stop_on_entry}",
-        },
-        attach={"host": "{host}", "port": "{port}"},
-        process_by_ptrace=False,
-        entry="main",
-        exception_modes={"uncaught": ("uncaught",), "raised": ("caught", "uncaught")},
-        chatter="Listening for transport dt_socket at address",
-        hands_on=True,
+        reach=Reach(transport="chosen"),
+        requests=StartRequests(
+            launch={
+                "mainClass": "{main_class}",
+                "classpath": "{class_path}",
+                "args": "{args}",
+                "cwd": "{cwd}",
+                "stopOnEntry": "{stop_on_entry}",
+            },
+            attach={"host": "{host}", "port": "{port}"},
+        ),
+        process=OwnProcess(attaches_by_ptrace=False, hands_on=True),
+        stopping=Stopping(entry="main"),
+        exceptions=ExceptionDialect(modes={"uncaught": ("uncaught",), "raised": ("caught", "uncaught")}),
+        output=OutputDialect(chatter="Listening for transport dt_socket at address"),
     ),
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.breakpoint_lines import Anchor
 
 Kind = Literal["line", "function", "instruction", "data"]
@@ -98,13 +98,13 @@ def lacking(breakpoint_: Breakpoint, capabilities: frozenset[str], behaviour: Ad
     if terms.condition is not None and "supportsConditionalBreakpoints" not in capabilities:
         return "supportsConditionalBreakpoints"
     if terms.counts and (
-        "supportsHitConditionalBreakpoints" not in capabilities or behaviour.hit_count is None
+        "supportsHitConditionalBreakpoints" not in capabilities or behaviour.breakpoints.hit_count is None
     ):
         return "supportsHitConditionalBreakpoints"
     if terms.log_message is not None and (
         "supportsLogPoints" not in capabilities
-        or not behaviour.log_points
-        or (behaviour.plain_log_points and (terms.condition is not None or terms.counts))
+        or not behaviour.breakpoints.log_points
+        or (behaviour.breakpoints.plain_log_points and (terms.condition is not None or terms.counts))
     ):
         return "supportsLogPoints"
     return None
@@ -123,7 +123,7 @@ def as_sent(breakpoint_: Breakpoint, behaviour: AdapterBehaviour) -> dict[str, A
         "condition": terms.condition,
         "logMessage": terms.log_message,
     }
-    if terms.counts and behaviour.hit_count is not None:
+    if terms.counts and behaviour.breakpoints.hit_count is not None:
         count = terms.hit_count or 1
-        fields["hitCondition"] = behaviour.hit_count.format(count=count, before=count - 1)
+        fields["hitCondition"] = behaviour.breakpoints.hit_count.format(count=count, before=count - 1)
     return {name: value for name, value in fields.items() if value is not None}

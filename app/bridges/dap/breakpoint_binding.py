@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.breakpoint import Breakpoint, as_sent, lacking
 from app.bridges.dap.capabilities import FILTERS
 from app.bridges.dap.exceptions import ExceptionChoice, filter_arguments, panic_functions

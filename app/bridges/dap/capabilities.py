@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.errors import ToolError, invalid_params
 from app.states import DebugState
 
@@ -115,7 +115,7 @@ def effective(advertised: Mapping[str, Any], behaviour: AdapterBehaviour) -> fro
     supported = {name for name, value in list(advertised.items())[:MAX_CAPABILITIES] if value is True}
     if isinstance(filters := advertised.get(FILTERS), list) and filters:
         supported.add(FILTERS)
-    return frozenset((supported | _ALWAYS | behaviour.has) - behaviour.lacks)
+    return frozenset((supported | _ALWAYS | behaviour.capabilities.has) - behaviour.capabilities.lacks)
 
 
 def needed_for(command: str) -> str:
@@ -130,7 +130,7 @@ def request_of(action: str) -> str | None:
 
 def can(capabilities: frozenset[str], behaviour: AdapterBehaviour, command: str) -> bool:
     """Tell whether a request may be sent."""
-    return needed_for(command) in capabilities or command in behaviour.commands
+    return needed_for(command) in capabilities or command in behaviour.capabilities.commands
 
 
 def not_supported(adapter: str, action: str, capability: str, advice: str = "") -> ToolError:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.exceptions import LIBRARIES, ExceptionChoice
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
@@ -55,7 +55,7 @@ class ExceptionScreen:
         choice = self._choice()
         if choice.mode == "none":
             return True
-        if self._behaviour.exception_types != "frame" or frame is None:
+        if self._behaviour.exceptions.types != "frame" or frame is None:
             return False
         if choice.mode != "raised" and not choice.types:
             return False

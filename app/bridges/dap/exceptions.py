@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import quote
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.capabilities import FILTERS
 from app.errors import ToolError
 
@@ -52,11 +52,11 @@ class ExceptionChoice:
 
 def check_choice(behaviour: AdapterBehaviour, adapter: str, choice: ExceptionChoice) -> None:
     """Raise ToolError `action_not_supported` for a mode or for types that an adapter has not."""
-    known = behaviour.exception_modes
+    known = behaviour.exceptions.modes
     if known is not None and choice.mode != "none" and choice.mode not in known:
         modes = ", ".join(["none", *(mode for mode in MODES if mode in known)])
         raise _lacks(adapter, f"exceptions {choice.mode}", f"it has {modes}")
-    if choice.types and choice.mode != "none" and behaviour.exception_types is None:
+    if choice.types and choice.mode != "none" and behaviour.exceptions.types is None:
         raise _lacks(adapter, "exception_types", "leave them out; the answer of each stop has the type")
 
 
@@ -70,7 +70,7 @@ def _lacks(adapter: str, what: str, advice: str) -> ToolError:
 
 def panic_functions(behaviour: AdapterBehaviour, choice: ExceptionChoice, runtime: str) -> tuple[str, ...]:
     """Return the functions that a runtime calls for a panic, where the adapter has no other way to stop."""
-    return behaviour.panics.get(runtime, {}).get(choice.mode, ())
+    return behaviour.exceptions.panics.get(runtime, {}).get(choice.mode, ())
 
 
 def filter_arguments(
@@ -78,7 +78,7 @@ def filter_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of `setExceptionBreakpoints`. `root` is the real folder of the project."""
     filters = _filters(advertised.get(FILTERS), behaviour, choice)
-    if behaviour.exception_types != "condition":
+    if behaviour.exceptions.types != "condition":
         return {"filters": filters}
     options = [{"filterId": name, **_condition(name, choice, root)} for name in filters]
     if not any("condition" in one for one in options):
@@ -103,8 +103,8 @@ def _filters(offered: Any, behaviour: AdapterBehaviour, choice: ExceptionChoice)
     known = [one for one in entries if isinstance(one, dict) and isinstance(one.get("filter"), str)]
     if choice.mode == "none":
         return []
-    if behaviour.exception_modes is not None:
-        wanted: Sequence[str] = behaviour.exception_modes.get(choice.mode, ())
+    if behaviour.exceptions.modes is not None:
+        wanted: Sequence[str] = behaviour.exceptions.modes.get(choice.mode, ())
         return [one["filter"] for one in known if one["filter"] in wanted]
     every = choice.mode == "raised"
     return [one["filter"] for one in known if every or one.get("default") is True]

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.adapter_process import AdapterEnded
 from app.bridges.dap.capabilities import can
 from app.bridges.dap.limits import DebugLimits
@@ -42,8 +42,8 @@ def client_arguments(behaviour: AdapterBehaviour, adapter_type: str, *, terminal
         "supportsVariableType": True,
         "supportsVariablePaging": True,
         "supportsMemoryReferences": True,
-        "supportsRunInTerminalRequest": terminal and behaviour.terminal,
-        "supportsStartDebuggingRequest": behaviour.children != "none",
+        "supportsRunInTerminalRequest": terminal and behaviour.process.terminal,
+        "supportsStartDebuggingRequest": behaviour.children.address != "none",
     }
 
 

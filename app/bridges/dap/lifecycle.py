@@ -75,16 +75,16 @@ class Dependencies:
         commands = [resolved.command, resolved.interpreter] if isinstance(request, LaunchRequest) else []
         if isinstance(request, AttachRequest) and not _is_dialled(request, resolved):
             commands = [resolved.command]
-        commands += [(file,) for file in resolved.behaviour.own_files]
+        commands += [(file,) for file in resolved.behaviour.process.own_files]
         places = {**self.environment, **resolved.env}
         if resolved.runtime == _RUST:
             formatters = await asyncio.to_thread(find_formatters, places, root)
             commands += [(str(file),) for file in files_of(formatters)] if formatters else []
-        for name in resolved.behaviour.runs:
+        for name in resolved.behaviour.process.runs:
             program = await asyncio.to_thread(on_path, name, places)
             commands += [(str(program),)] if program is not None else []
         inside = await request.cage([one for one in commands if one], self.environment)
-        environment = {**inside.environment, **resolved.behaviour.env_in_cage}
+        environment = {**inside.environment, **resolved.behaviour.process.env_in_cage}
         return replace(self, children=inside.children, environment=environment)
 
 
@@ -116,9 +116,9 @@ class SessionLife:
             loads_at_start=resolved.entry.program in _BUILT,
         )
         self._binding = Binding(self.program, dependencies.limits, request.runtime, owner.project_root)
-        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
+        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.stopping.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
-        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "line":
+        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.stopping.entry == "line":
             self._binding.entry_file = request.program
         session_id = new_id("dap")
         self._audit = SessionAudit(session_id, owner, breakpoints, dependencies.record)
@@ -206,7 +206,7 @@ class SessionLife:
 
     def _make_conversations(self) -> Conversations:
         request, dependencies, resolved = self._request, self._dependencies, self._resolved
-        if isinstance(request, LaunchRequest) and resolved.behaviour.hands_on:
+        if isinstance(request, LaunchRequest) and resolved.behaviour.process.hands_on:
             resolved = replace(resolved, env={**resolved.env, **request.env})
         return Conversations(
             self.program,
@@ -214,7 +214,9 @@ class SessionLife:
             dependencies.children,
             resolved,
             AdapterCommand.of(
-                resolved, cwd=self._cwd, environment={**dependencies.environment, **resolved.behaviour.env}
+                resolved,
+                cwd=self._cwd,
+                environment={**dependencies.environment, **resolved.behaviour.process.env},
             ),
             dependencies.limits,
             terminal=dependencies.terminals is not None,
@@ -269,7 +271,7 @@ class SessionLife:
             environment={**self._dependencies.environment, **resolved.env},
             cwd=request.cwd,
             root=self.owner.project_root,
-            stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",
+            stop_on_entry=request.stop_on_entry and resolved.behaviour.stopping.entry == "flag",
         )
         values = with_choice(values, request)
         if resolved.runtime == _RUST and (folder := await self._formatters()) is not None:
@@ -385,7 +387,7 @@ def check_programs(
 
 def _is_dialled(request: AttachRequest, resolved: ResolvedAdapter) -> bool:
     """Tell whether the program has an adapter in itself, so that none is started."""
-    return resolved.behaviour.attaches_itself and request.port is not None
+    return resolved.behaviour.reach.attaches_itself and request.port is not None
 
 
 def _script(request: LaunchRequest | AttachRequest) -> str:

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.capabilities import MAX_CAPABILITIES, effective
 from app.bridges.dap.connection import AdapterConnection
 from app.bridges.dap.peer import AdapterRefusal

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.breakpoints import Breakpoints

@@ -78,7 +78,7 @@ class Conversations:
 
     def begin_child(self, parent: Link, child: ChildSession) -> None:
         """Begin a child session, which the program has announced by an event. Raises RequestRefused."""
-        if self._resolved.behaviour.children == "none":
+        if self._resolved.behaviour.children.address == "none":
             raise RequestRefused("child sessions were not offered")
         if self._closed or len(self._program.links) > self._limits.child_sessions:
             raise RequestRefused("no further child session can be had")
@@ -98,7 +98,7 @@ class Conversations:
         process = root.connection.process if root is not None and root.connection is not None else None
         if not terminate and process is not None:
             process.child.let_linger()
-        if not terminate and root is not None and self._resolved.behaviour.parts_running:
+        if not terminate and root is not None and self._resolved.behaviour.end.parts_running:
             await self._let_run(root)
         # A parent may wait for its children; what it has to say of its own end comes after theirs.
         links = [link for link in self._program.links if not link.closed]
@@ -183,7 +183,7 @@ class Conversations:
         self._program.settle()
 
     async def _connect_child(self, parent: Link, link: Link, child: ChildSession) -> None:
-        if self._resolved.behaviour.children == "named_address":
+        if self._resolved.behaviour.children.address == "named_address":
             await self._dialled(link, *self._address(child.configuration))
             return
         assert parent.connection is not None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.connection import Handlers
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import STRIDE, Link
@@ -49,8 +49,8 @@ class Program:
         self.loads_at_start = loads_at_start
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
-        self._exit_pattern = re.compile(behaviour.exit_pattern) if behaviour.exit_pattern else None
-        self._chatter = re.compile(behaviour.chatter) if behaviour.chatter else None
+        self._exit_pattern = re.compile(behaviour.end.exit_pattern) if behaviour.end.exit_pattern else None
+        self._chatter = re.compile(behaviour.output.chatter) if behaviour.output.chatter else None
         self.output = Output(limits.output_head, limits.output_tail)
         self.links: list[Link] = []
         self.current: Link | None = None
@@ -91,7 +91,7 @@ class Program:
         """Make a further link. Where child sessions are the program, the first takes its parent's place
         and its ids."""
         number = len(self.links)
-        shift = max(number - 1, 0) if self.behaviour.children_stop else number
+        shift = max(number - 1, 0) if self.behaviour.children.are_program else number
         link = Link(number, self.behaviour, shift=shift * STRIDE)
         self.links.append(link)
         return link
@@ -107,7 +107,7 @@ class Program:
     def speakers(self) -> list[Link]:
         """Return the links that have the program's threads and are there, the first one first."""
         alive = [link for link in self.links if link.alive]
-        if self.behaviour.children_stop:
+        if self.behaviour.children.are_program:
             alive = [link for link in alive if link.number > 0] or alive
         return alive
 
@@ -165,7 +165,7 @@ class Program:
     def closed(self, link: Link, account: str, exit_code: int | None = None) -> None:
         """A conversation has ended, and its adapter with the exit code, when that is known."""
         link.finished.set()
-        if self.behaviour.is_program and self._state in _ACTIVE:
+        if self.behaviour.process.is_program and self._state in _ACTIVE:
             link.exited, link.terminated, link.standing = True, True, None
             link.exit_code = exit_code
         if link.number == 0 and self._state in _ACTIVE and not (link.exited or link.terminated):
@@ -230,7 +230,11 @@ class Program:
 
     def _whole_line(self, body: dict[str, Any]) -> dict[str, Any]:
         text = body.get("output")
-        if not self.behaviour.bare_lines or body.get("category") != "console" or not isinstance(text, str):
+        if (
+            not self.behaviour.output.bare_lines
+            or body.get("category") != "console"
+            or not isinstance(text, str)
+        ):
             return body
         return body if text.endswith("\n") else {**body, "output": text + "\n"}
 
@@ -245,13 +249,13 @@ class Program:
         return True
 
     def _ask_for_exit_code(self, link: Link) -> None:
-        if self.behaviour.exit_code_at_parting and link.number == 0 and not (link.exited or link.closed):
+        if self.behaviour.end.exit_code_at_parting and link.number == 0 and not (link.exited or link.closed):
             answer = link.send("disconnect", {})
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _wrote(self, channel: str, text: str) -> None:
         """Take what the adapter's process wrote beside the protocol: with some, the program's output."""
-        if channel in self.behaviour.program_output:
+        if channel in self.behaviour.output.program_streams:
             lines = text.splitlines(keepends=True)
             self.output.add("".join(line for line in lines if not self._is_chatter(line)))
 
@@ -273,7 +277,9 @@ class Program:
     def _is_over(self) -> bool:
         """Both halves of the end are reported, or the other half does not come; no child is left."""
         root = self.links[0]
-        nothing_follows = self.behaviour.children_stop and root.terminated and self._exit_pattern is None
+        nothing_follows = (
+            self.behaviour.children.are_program and root.terminated and self._exit_pattern is None
+        )
         data = (
             nothing_follows
             or (root.exited and root.terminated)

@@ -14,14 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.bridges.dap.adapter_entry import (
-    UNKNOWN_ADAPTER,
-    AdapterBehaviour,
-    AdapterCandidate,
-    ResolvedAdapter,
-    RuntimeEntry,
-    Transport,
-)
+from app.bridges.dap.adapter_behaviour import UNKNOWN_ADAPTER, AdapterBehaviour, Reach, Transport
+from app.bridges.dap.adapter_entry import AdapterCandidate, ResolvedAdapter, RuntimeEntry
 from app.bridges.dap.adapters import RUNTIMES, behaviour_of_type, behaviour_of_words
 from app.bridges.dap.installed_adapters import Installed, find_node, look_at
 from app.bridges.installed.installation_hints import fitting_first
@@ -101,7 +95,7 @@ class AdapterTable:
             program=found.program,
             command=found.command,
             behaviour=behaviour,
-            env={"PATH": self._places.search_path, **behaviour.env},
+            env={"PATH": self._places.search_path, **behaviour.process.env},
             source=source,
             entry=entry,
             type=_type(declared.type, candidate, behaviour) or runtime,
@@ -218,8 +212,17 @@ def _type(declared: str | None, candidate: AdapterCandidate, behaviour: AdapterB
 def _behaviour(candidate: AdapterCandidate, found: Installed, declared: Declared) -> AdapterBehaviour:
     known = behaviour_of_type(candidate.behaviour)
     if known is not None:
-        return replace(known, lacks=known.lacks | candidate.lacks, entry=candidate.entry or known.entry)
+        lacks = known.capabilities.lacks | candidate.lacks
+        entry = candidate.entry or known.stopping.entry
+        return replace(
+            known,
+            capabilities=replace(known.capabilities, lacks=lacks),
+            stopping=replace(known.stopping, entry=entry),
+        )
     transport: Transport = "chosen" if any("{port}" in word for word in found.command) else "stdio"
     return replace(
-        UNKNOWN_ADAPTER, name=found.program.name, adapter_id=declared.type or "", transport=transport
+        UNKNOWN_ADAPTER,
+        name=found.program.name,
+        adapter_id=declared.type or "",
+        reach=Reach(transport=transport),
     )

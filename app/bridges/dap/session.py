@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.breakpoint import Breakpoint, lacking
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import MOVING, can, check_state, need, not_supported, request_of
@@ -138,7 +138,7 @@ class DebugSession:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
             asked.append((link, thread_id if thread_id is not None else await self._any_thread(link)))
         self._program.asked_for = "pause"
-        if (again := self.behaviour.pause_again_seconds) is None:
+        if (again := self.behaviour.stopping.pause_again_seconds) is None:
             answers = [link.send("pause", {"threadId": thread}) for link, thread in asked]
             return await self.outcome(seconds, answers=answers)
         refusals: list[ToolError] = []

@@ -59,7 +59,7 @@ def launch_values(
     }
     if adapter.interpreter:
         program, *arguments = adapter.interpreter
-        dropped = adapter.behaviour.dropped_arguments
+        dropped = adapter.behaviour.process.dropped_arguments
         kept = [word for word in arguments if not (dropped and re.fullmatch(dropped, word))]
         values |= {"interpreter": [program, *kept], "runtime": program, "runtime_args": kept}
         values["program"] = program
@@ -92,12 +92,12 @@ def command_line(adapter: ResolvedAdapter, values: Values) -> tuple[str, ...]:
 
 def launch_request(adapter: ResolvedAdapter, *, stop_on_entry: bool) -> Literal["launch", "attach"]:
     """Return the request by which a program is launched."""
-    return "attach" if stop_on_entry and adapter.behaviour.entry == "attach" else "launch"
+    return "attach" if stop_on_entry and adapter.behaviour.stopping.entry == "attach" else "launch"
 
 
 def launch_arguments(adapter: ResolvedAdapter, values: Values) -> dict[str, Any]:
     """Return the arguments of the launch request."""
-    return _request(adapter, "launch", adapter.behaviour.launch, adapter.launch, values)
+    return _request(adapter, "launch", adapter.behaviour.requests.launch, adapter.launch, values)
 
 
 def with_formatters(values: Values, folder: Path) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def attach_arguments(
     Raises ToolError `action_not_supported` when the adapter has no such way.
     """
     behaviour = adapter.behaviour
-    template = behaviour.attach if port is not None else behaviour.attach_to_process
+    template = behaviour.requests.attach if port is not None else behaviour.requests.attach_to_process
     if template is None:
-        ways = {"port": behaviour.attach, "pid": behaviour.attach_to_process}
+        ways = {"port": behaviour.requests.attach, "pid": behaviour.requests.attach_to_process}
         usable = [name for name, way in ways.items() if way is not None]
         instead = f"attach by {usable[0]}" if usable else "launch the program instead"
         wanted = "port" if port is not None else "pid"

@@ -177,7 +177,7 @@ class StopReports:
         event, frame = seen.event, seen.frame
         if seen.hits or event.reason == "exception":
             return None
-        if event.reason in self._program.behaviour.entry_reasons:
+        if event.reason in self._program.behaviour.stopping.entry_reasons:
             return "entry"
         by_name = frame is not None and str(frame.get("name", "")).split("(")[0] in self._binding.entry
         if self._binding.is_entry(link, standing.hits()) or (self._binding.entry and by_name):
@@ -195,7 +195,7 @@ class StopReports:
             return "pause"  # by a step out of what it does not show
         if event.reason == "breakpoint" and asked_for == "step" and not (seen.hits or event.hits):
             return "step"  # to some adapters every stop is one at a breakpoint
-        named = self._program.behaviour.reasons
+        named = self._program.behaviour.stopping.reasons
         return named.get(event.description or "") or named.get(event.reason, event.reason)
 
 

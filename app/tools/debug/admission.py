@@ -24,7 +24,7 @@ async def check_launch(call: DebugCall) -> None:
         return
     adapter = await _adapter(call)
     _need_more_than_landlock(call, adapter)
-    if adapter.behaviour.uses_ptrace:
+    if adapter.behaviour.process.launches_by_ptrace:
         _need_ptrace(call, adapter)
 
 
@@ -35,8 +35,8 @@ async def check_attach(call: DebugCall) -> int | None:
         return call.params.pid
     adapter = await _adapter(call)
     _need_more_than_landlock(call, adapter)
-    by_process = call.params.pid is not None and adapter.behaviour.process_by_ptrace
-    if adapter.behaviour.uses_ptrace or by_process:
+    by_process = call.params.pid is not None and adapter.behaviour.process.attaches_by_ptrace
+    if adapter.behaviour.process.launches_by_ptrace or by_process:
         _need_ptrace(call, adapter)
     own = started_by(call.tooling.terminals, call.context)
     children = await call.tooling.processes.of_caller(call.context)
@@ -82,7 +82,7 @@ async def _adapter(call: DebugCall) -> ResolvedAdapter:
 
 
 def _need_more_than_landlock(call: DebugCall, adapter: ResolvedAdapter) -> None:
-    if call.tooling.processes.tier.name != "landlock" or adapter.behaviour.in_landlock:
+    if call.tooling.processes.tier.name != "landlock" or adapter.behaviour.process.in_landlock:
         return
     raise ToolError(
         "cage_unavailable",

@@ -48,16 +48,16 @@ async def evaluate(call: DebugCall) -> DebugResult:
     else:
         answer = await call.ask(
             "evaluate",
-            expression=session.behaviour.free_prefix + expression,
+            expression=session.behaviour.evaluation.free_prefix + expression,
             frameId=frame["id"],
-            context=session.behaviour.free_context,
+            context=session.behaviour.evaluation.free_context,
         )
     shown = Shown(call)
     reference = reference_of(answer)
     children = None
     if reference and params.depth > 1:
         children = await shown.of_reference(reference, params.depth - 1)
-    unwatched = watching and session.behaviour.safe_context is None
+    unwatched = watching and session.behaviour.evaluation.safe_context is None
     warns = unwatched and may_change(_language(session), expression)
     return DebugResult(
         result=clean(answer.get("result"), MAX_RESULT),
@@ -73,7 +73,7 @@ async def value_of(call: DebugCall, frame: dict[str, Any], expression: str) -> d
     """Return the adapter's answer to an expression that only looks. Raises ToolError
     `side_effects_refused`."""
     session = call.session
-    safe = session.behaviour.safe_context
+    safe = session.behaviour.evaluation.safe_context
     if certainly_changes(_language(session), expression):
         raise _refused("it assigns or is no expression")
     try:

@@ -86,7 +86,7 @@ async def thrown(call: DebugCall, session: DebugSession, stop: Stop) -> Thrown |
     frames = [one for one in objects(answer.get("stackFrames"))[:MAX_FRAMES] if type(one.get("id")) is int]
     number = await call.aside(first_of_project, call, frames)
     kind, message = _words(info, stop)
-    if call.session.behaviour.uses_ptrace and message is None and frames:
+    if call.session.behaviour.process.launches_by_ptrace and message is None and frames:
         thrown_here = await thrown_by_cpp(call, frames[0])
         kind, message = thrown_here[0] or kind, thrown_here[1]
     frame = None if number is None else frames[number]

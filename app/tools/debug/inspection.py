@@ -64,7 +64,7 @@ async def threads(call: DebugCall) -> DebugResult:
 async def _placed(call: DebugCall, found: list[Thread]) -> list[Thread]:
     """Add to each thread where it stands in the project, as far as that can be had in time. Of a program that
     runs only some adapters tell."""
-    if call.session.stop.status != "stopped" and not call.session.behaviour.stacks_of_running:
+    if call.session.stop.status != "stopped" and not call.session.behaviour.stopping.stacks_of_running:
         return found
     asked = [_first_in_project(call, one.id) for one in found[:MAX_PLACED]]
     tasks = [asyncio.create_task(one) for one in asked]

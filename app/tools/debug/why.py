@@ -55,7 +55,7 @@ async def why(call: DebugCall) -> DebugResult:
     behaviour = (await call.aside(table.resolve, run_of.request.runtime)).behaviour
     if run_of.request.runtime == "go":
         await run_of.breakpoints.set(Breakpoint(kind="function", function=_GO_FAILS))
-    offered = behaviour.exception_modes
+    offered = behaviour.exceptions.modes
     usual: Mode = next((one for one in _PREFERRED if offered is None or one in offered), "none")
     mode = _MODES.get(behaviour.name, usual)
     failures: list[Failure] = []

@@ -192,10 +192,10 @@ def test_a_runtime_that_is_not_built_in_has_the_adapter_of_its_type(machine: Mac
 def test_an_adapter_that_nobody_knows_is_taken_as_it_is(machine: Machine) -> None:
     machine.has("other", "lldb-dap-19")
     found = machine.resolve("php", declared("php", adapter=("other",), type="php", launch={"port": 9003}))
-    assert (found.behaviour.name, found.behaviour.transport, found.type) == ("other", "stdio", "php")
-    assert found.launch == {"port": 9003} and found.behaviour.hit_count is None
+    assert (found.behaviour.name, found.behaviour.reach.transport, found.type) == ("other", "stdio", "php")
+    assert found.launch == {"port": 9003} and found.behaviour.breakpoints.hit_count is None
     listening = machine.resolve("php", declared("php", adapter=("other", "--port", "{port}")))
-    assert listening.behaviour.transport == "chosen"
+    assert listening.behaviour.reach.transport == "chosen"
     known = machine.resolve("odd", declared("odd", adapter=("lldb-dap-19",)))
     assert known.behaviour.name == "lldb-dap"
 

@@ -10,13 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.dap.adapter_entry import (
-    UNKNOWN_ADAPTER,
-    AdapterBehaviour,
-    AdapterCandidate,
-    ResolvedAdapter,
-    RuntimeEntry,
-)
+from app.bridges.dap.adapter_behaviour import UNKNOWN_ADAPTER, AdapterBehaviour
+from app.bridges.dap.adapter_entry import AdapterCandidate, ResolvedAdapter, RuntimeEntry
 from app.bridges.dap.adapters import BEHAVIOURS, RUNTIMES, behaviour_of_type, behaviour_of_words
 from app.bridges.dap.start_arguments import (
     attach_arguments,
@@ -120,7 +115,7 @@ def test_each_candidate_has_a_behaviour_and_a_way_to_install_it(
     assert entry.candidates[0].install and one.install.keys() <= {*PACKAGE_MANAGERS, "other"}
     assert placeholders(one.command) <= {"port", *OF_LAUNCH}
     assert placeholders(one.launch) <= OF_LAUNCH
-    assert ("{port}" in " ".join(one.command)) == (behaviour.transport == "chosen")
+    assert ("{port}" in " ".join(one.command)) == (behaviour.reach.transport == "chosen")
     if entry.interpreter and entry.interpreter != "python3":
         assert entry.install
 
@@ -128,19 +123,23 @@ def test_each_candidate_has_a_behaviour_and_a_way_to_install_it(
 @pytest.mark.requirement("debugger.adapters.table")
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=lambda one: one.name)
 def test_what_is_said_of_an_adapter_agrees_with_itself(behaviour: AdapterBehaviour) -> None:
-    assert behaviour.adapter_id and behaviour.launch
-    assert placeholders(behaviour.launch) <= OF_LAUNCH
-    assert placeholders(behaviour.attach or {}) | placeholders(behaviour.attach_to_process or {}) <= OF_ATTACH
-    assert (behaviour.transport == "announced") == bool(behaviour.port_pattern)
-    assert not behaviour.has & behaviour.lacks
-    assert not behaviour.children_stop or behaviour.children != "none"
-    if behaviour.port_pattern:
-        assert "port" in re.compile(behaviour.port_pattern).groupindex
-    if behaviour.hit_count is not None:
-        assert "4" in behaviour.hit_count.format(count=4, before=4)
-    if behaviour.entry == "flag":
-        assert "stop_on_entry" in placeholders(behaviour.launch)
-    assert re.compile(behaviour.chatter) and re.compile(behaviour.dropped_arguments)
+    assert behaviour.adapter_id and behaviour.requests.launch
+    assert placeholders(behaviour.requests.launch) <= OF_LAUNCH
+    assert (
+        placeholders(behaviour.requests.attach or {})
+        | placeholders(behaviour.requests.attach_to_process or {})
+        <= OF_ATTACH
+    )
+    assert (behaviour.reach.transport == "announced") == bool(behaviour.reach.port_pattern)
+    assert not behaviour.capabilities.has & behaviour.capabilities.lacks
+    assert not behaviour.children.are_program or behaviour.children.address != "none"
+    if behaviour.reach.port_pattern:
+        assert "port" in re.compile(behaviour.reach.port_pattern).groupindex
+    if behaviour.breakpoints.hit_count is not None:
+        assert "4" in behaviour.breakpoints.hit_count.format(count=4, before=4)
+    if behaviour.stopping.entry == "flag":
+        assert "stop_on_entry" in placeholders(behaviour.requests.launch)
+    assert re.compile(behaviour.output.chatter) and re.compile(behaviour.process.dropped_arguments)
 
 
 @pytest.mark.requirement("debugger.adapters.table", "debugger.cage.inspector")
@@ -150,7 +149,7 @@ def test_which_adapters_need_ptrace_is_known() -> None:
 
 
 def _needs_ptrace(entry: RuntimeEntry) -> bool:
-    return any(BEHAVIOURS[one.behaviour].uses_ptrace for one in entry.candidates)
+    return any(BEHAVIOURS[one.behaviour].process.launches_by_ptrace for one in entry.candidates)
 
 
 @pytest.mark.requirement("debugger.adapters.table")
@@ -315,7 +314,7 @@ def test_an_adapter_that_nobody_knows_is_asked_in_the_usual_words(tmp_path: Path
     asked = launch_arguments(adapter, values(adapter, tmp_path / "a.py", "1"))
     assert asked["program"] == str(tmp_path / "a.py")
     assert asked["args"] == ["1"] and asked["stopOnEntry"] is True
-    assert UNKNOWN_ADAPTER.hit_count is None and not UNKNOWN_ADAPTER.resolves_links
+    assert UNKNOWN_ADAPTER.breakpoints.hit_count is None
 
 
 def _refused(runtime: str, script: Path, **more: Any) -> ToolError:

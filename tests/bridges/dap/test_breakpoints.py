@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour, BreakpointDialect
 from app.bridges.dap.breakpoint import Breakpoint, Terms, as_sent, lacking
 from app.bridges.dap.breakpoint_lines import anchor_at, find
 from app.bridges.dap.manager import DebugLimits
@@ -268,9 +268,13 @@ def test_a_line_is_found_again_by_its_text(before: str, after: str, line: int, e
 @pytest.mark.requirement("debugger.capabilities.breakpoints")
 def test_hit_counts_and_logs_are_in_the_dialect_of_the_adapter_or_not_at_all() -> None:
     usual = frozenset({"setBreakpoints", "supportsHitConditionalBreakpoints", "supportsLogPoints"})
-    counts_from = AdapterBehaviour(name="a", adapter_id="a", hit_count=">= {count}")
-    ignores = AdapterBehaviour(name="b", adapter_id="b", hit_count="{before}")
-    cannot = AdapterBehaviour(name="c", adapter_id="c", hit_count=None, log_points=False)
+    counts_from = AdapterBehaviour(
+        name="a", adapter_id="a", breakpoints=BreakpointDialect(hit_count=">= {count}")
+    )
+    ignores = AdapterBehaviour(name="b", adapter_id="b", breakpoints=BreakpointDialect(hit_count="{before}"))
+    cannot = AdapterBehaviour(
+        name="c", adapter_id="c", breakpoints=BreakpointDialect(hit_count=None, log_points=False)
+    )
     third = Breakpoint(id=1, kind="line", path=Path("/a"), line=3, terms=Terms(hit_count=3), sent_line=3)
     first = Breakpoint(id=2, kind="line", path=Path("/a"), line=3, terms=Terms(hit_count=1), sent_line=3)
     logs = Breakpoint(id=3, kind="line", path=Path("/a"), line=3, terms=Terms(log_message="x"), sent_line=3)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour, Claims
 from app.bridges.dap.capabilities import can, check_state, effective, need, request_of
 from app.errors import ToolError
 from app.states import DebugState
 
-PLAIN = AdapterBehaviour(name="plain", adapter_id="plain")
+PLAIN = AdapterBehaviour(
+    name="plain",
+    adapter_id="plain",
+)
 
 
 @pytest.mark.requirement("debugger.capabilities.overrides")
@@ -27,9 +30,11 @@ def test_what_is_known_of_an_adapter_wins_over_what_it_says() -> None:
     lies = AdapterBehaviour(
         name="lies",
         adapter_id="lies",
-        lacks=frozenset({"supportsModulesRequest", "stepOut"}),
-        has=frozenset({"supportsStepBack"}),
-        commands=frozenset({"ownRequest"}),
+        capabilities=Claims(
+            lacks=frozenset({"supportsModulesRequest", "stepOut"}),
+            has=frozenset({"supportsStepBack"}),
+            commands=frozenset({"ownRequest"}),
+        ),
     )
     known = effective(told, lies)
     assert not can(known, lies, "modules") and not can(known, lies, "stepOut")

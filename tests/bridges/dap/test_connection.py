@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.bridges.dap.adapter_entry import Transport
+from app.bridges.dap.adapter_behaviour import Transport
 from app.bridges.dap.adapter_process import MAX_LAST_WORDS, AdapterCommand, AdapterEnded, Channel
 from app.bridges.dap.adapters_scripting import BEHAVIOURS
 from app.bridges.dap.connection import AdapterConnection, Handlers
@@ -330,7 +330,7 @@ async def test_an_announcement_may_be_two_lines(at_once: bool, turned: bool) -> 
         b"DEBUGGER: wait for debugger connection...\n",
     ]
     lines = lines[::-1] if turned else lines
-    announcement = Announcement(behaviour.port_pattern)
+    announcement = Announcement(behaviour.reach.port_pattern)
     for chunk in [b"".join(lines)] if at_once else [b"DEBUGGER: more\n", *lines]:
         assert not announcement.address.done()
         announcement.take("stderr", chunk)

@@ -84,7 +84,7 @@ async def test_inspect_works_under_default_seccomp(
     succeeds. Bun and Node are debugged by the same adapter."""
     adapter_path(adapter)
     for candidate in RUNTIMES[runtime].candidates:
-        assert not BEHAVIOURS[candidate.behaviour].uses_ptrace
+        assert not BEHAVIOURS[candidate.behaviour].process.launches_by_ptrace
     async with debug_desk(tmp_path, copy_of(runtime, tmp_path)) as desk:
         caged = desk.caged(("ro", "."), **CAGE)
         begun = await caged.debug("launch", runtime=runtime, script=script)
