@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.bridges.dap.adapter_behaviour import Entry
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.adapter_process import AdapterCommand
 from app.bridges.dap.audit import Record, SessionAudit
@@ -22,7 +23,7 @@ from app.bridges.dap.exception_screen import ExceptionScreen
 from app.bridges.dap.launching import StartFailed
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.opening import Conversations
-from app.bridges.dap.program import Program
+from app.bridges.dap.program import Listeners, Program
 from app.bridges.dap.program_input import ProgramInput
 from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
 from app.bridges.dap.reverse_requests import ReverseRequests, Terminals
@@ -88,42 +89,57 @@ class Dependencies:
         return replace(self, children=inside.children, environment=environment)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one session is made from: who asks for it, what is debugged, by which adapter, and with what."""
+
+    owner: DebugOwner
+    request: LaunchRequest | AttachRequest
+    resolved: ResolvedAdapter
+    dependencies: Dependencies
+
+    @property
+    def cwd(self) -> Path:
+        return self.request.cwd if isinstance(self.request, LaunchRequest) else self.owner.project_root
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of the adapter, and of what runs in its terminals."""
+        return {**self.dependencies.environment, **self.resolved.env}
+
+    def stops_on_entry(self, way: Entry | None = None) -> bool:
+        """Tell whether the program is to stop on entry, and in this way."""
+        wanted = isinstance(self.request, LaunchRequest) and self.request.stop_on_entry
+        return wanted and way in (None, self.resolved.behaviour.stopping.entry)
+
+
 class SessionLife:
     """Made by the manager for one launch or attach."""
 
-    def __init__(
-        self,
-        owner: DebugOwner,
-        request: LaunchRequest | AttachRequest,
-        resolved: ResolvedAdapter,
-        breakpoints: Breakpoints,
-        dependencies: Dependencies,
-    ) -> None:
-        self.owner = owner
-        self._request = request
-        self._resolved = resolved
+    def __init__(self, plan: Plan, breakpoints: Breakpoints) -> None:
+        self.plan = plan
         self._breakpoints = breakpoints
-        self._dependencies = dependencies
-        entry = isinstance(request, LaunchRequest) and request.stop_on_entry
+        request, resolved, dependencies = plan.request, plan.resolved, plan.dependencies
         self.program = Program(
             resolved.behaviour,
             dependencies.limits,
-            on_request=lambda link, command, arguments: self._reverse.answer(link, command, arguments),
-            on_breakpoint=lambda link, body: self._binding.changed(link, body),
-            on_stop=lambda link, standing: self._records.came(link, standing),
-            on_over=lambda: self._begin_end("exited"),
-            on_crash=lambda: self._begin_end("crash"),
+            Listeners(
+                request=lambda link, command, arguments: self._reverse.answer(link, command, arguments),
+                breakpoint=lambda link, body: self._binding.changed(link, body),
+                stop=lambda link, standing: self._records.came(link, standing),
+                over=lambda: self._begin_end("exited"),
+                crash=lambda: self._begin_end("crash"),
+            ),
             loads_at_start=resolved.entry.program in _BUILT,
         )
-        self._binding = Binding(self.program, dependencies.limits, request.runtime, owner.project_root)
-        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.stopping.entry == "main":
+        self._binding = Binding(self.program, dependencies.limits, request.runtime, plan.owner.project_root)
+        if isinstance(request, LaunchRequest) and plan.stops_on_entry("main"):
             self._binding.entry = entry_functions(resolved.entry, request.program)
-        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.stopping.entry == "line":
+        if isinstance(request, LaunchRequest) and plan.stops_on_entry("line"):
             self._binding.entry_file = request.program
         session_id = new_id("dap")
-        self._audit = SessionAudit(session_id, owner, breakpoints, dependencies.record)
-        self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
-        self._input = ProgramInput(dependencies.children, dependencies.environment, self._cwd)
+        self._audit = SessionAudit(session_id, plan.owner, breakpoints, dependencies.record)
+        self._input = ProgramInput(dependencies.children, dependencies.environment, plan.cwd)
         self._conversations = self._make_conversations()
         self._reverse = self._make_reverse_requests()
         reports = StopReports(
@@ -131,7 +147,7 @@ class SessionLife:
             breakpoints,
             self._binding,
             screen=self._make_screen(),
-            entry=entry,
+            entry=plan.stops_on_entry(),
             on_hit=self._audit.hit,
         )
         self._records = StopRecords(reports)
@@ -168,7 +184,7 @@ class SessionLife:
         try:
             async with self.program.output.handed_to(progress):
                 await self._begun()
-            if isinstance(self._request, AttachRequest):
+            if isinstance(self.plan.request, AttachRequest):
                 return await self._after_attach(seconds, progress)
             return await self.session.outcome(seconds, progress)
         except asyncio.CancelledError:
@@ -198,14 +214,14 @@ class SessionLife:
 
     def _make_screen(self) -> ExceptionScreen:
         return ExceptionScreen(
-            self._resolved.behaviour,
-            Path(os.path.realpath(self.owner.project_root)),
+            self.plan.resolved.behaviour,
+            Path(os.path.realpath(self.plan.owner.project_root)),
             lambda: self._breakpoints.exceptions,
-            self._dependencies.limits.frame_seconds,
+            self.plan.dependencies.limits.frame_seconds,
         )
 
     def _make_conversations(self) -> Conversations:
-        request, dependencies, resolved = self._request, self._dependencies, self._resolved
+        request, dependencies, resolved = self.plan.request, self.plan.dependencies, self.plan.resolved
         if isinstance(request, LaunchRequest) and resolved.behaviour.process.hands_on:
             resolved = replace(resolved, env={**resolved.env, **request.env})
         return Conversations(
@@ -215,7 +231,7 @@ class SessionLife:
             resolved,
             AdapterCommand.of(
                 resolved,
-                cwd=self._cwd,
+                cwd=self.plan.cwd,
                 environment={**dependencies.environment, **resolved.behaviour.process.env},
             ),
             dependencies.limits,
@@ -224,13 +240,13 @@ class SessionLife:
         )
 
     def _make_reverse_requests(self) -> ReverseRequests:
-        dependencies = self._dependencies
+        dependencies = self.plan.dependencies
         return ReverseRequests(
-            self.owner,
+            self.plan.owner,
             dependencies.terminals,
             dependencies.children,
-            cwd=self._cwd,
-            environment={**dependencies.environment, **self._resolved.env},
+            cwd=self.plan.cwd,
+            environment=self.plan.environment,
             received=self.program.output.add,
             begin=self._conversations.begin_child,
         )
@@ -251,27 +267,27 @@ class SessionLife:
     async def _begin(self) -> None:
         self._breakpoints.attach(self.program, self._binding)
         try:
-            if isinstance(self._request, LaunchRequest):
-                await self._launch(self._request)
+            if isinstance(self.plan.request, LaunchRequest):
+                await self._launch(self.plan.request)
             else:
-                await self._attach(self._request)
+                await self._attach(self.plan.request)
         except StartFailed as failed:
             raise self._failed(failed.reason) from None
         self._audit.started(self.session.runtime, self.session.script)
         self.program.started()
 
     async def _launch(self, request: LaunchRequest) -> None:
-        resolved = self._resolved
+        resolved = self.plan.resolved
         values = await asyncio.to_thread(
             launch_values,
             resolved,
             script=request.program,
             args=request.args,
             env=request.env,
-            environment={**self._dependencies.environment, **resolved.env},
+            environment=self.plan.environment,
             cwd=request.cwd,
-            root=self.owner.project_root,
-            stop_on_entry=request.stop_on_entry and resolved.behaviour.stopping.entry == "flag",
+            root=self.plan.owner.project_root,
+            stop_on_entry=self.plan.stops_on_entry("flag"),
         )
         values = with_choice(values, request)
         if resolved.runtime == _RUST and (folder := await self._formatters()) is not None:
@@ -286,23 +302,24 @@ class SessionLife:
         await self._conversations.launch(command, called, arguments)
 
     async def _formatters(self) -> Path | None:
-        environment = {**self._dependencies.environment, **self._resolved.env}
-        return await asyncio.to_thread(find_formatters, environment, self.owner.project_root)
+        return await asyncio.to_thread(find_formatters, self.plan.environment, self.plan.owner.project_root)
 
     async def _attach(self, request: AttachRequest) -> None:
-        root = self.owner.project_root
+        root = self.plan.owner.project_root
         arguments = attach_arguments(
-            self._resolved, host=request.host, port=request.port, pid=request.pid, cwd=root, root=root
+            self.plan.resolved, host=request.host, port=request.port, pid=request.pid, cwd=root, root=root
         )
-        if request.port is not None and _is_dialled(request, self._resolved):
+        if request.port is not None and _is_dialled(request, self.plan.resolved):
             await self._conversations.dial(request.host, request.port, arguments)
         else:
-            command = command_line(self._resolved, {"cwd": str(root), "root": str(root)})
+            command = command_line(self.plan.resolved, {"cwd": str(root), "root": str(root)})
             await self._conversations.launch(command, "attach", arguments)
 
     async def _after_attach(self, seconds: float, progress: Progress | None) -> Stop:
         """Some adapters stop what they attach to, and tell of it at once; others let it run on."""
-        stop = await self.session.outcome(min(seconds, self._dependencies.limits.attach_seconds), progress)
+        stop = await self.session.outcome(
+            min(seconds, self.plan.dependencies.limits.attach_seconds), progress
+        )
         if stop.status == "running":
             stop = self.session.stop = Stop(
                 status="running", output=stop.output, output_truncated=stop.output_truncated

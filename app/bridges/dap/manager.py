@@ -16,7 +16,7 @@ from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.exceptions import LIBRARIES, MODES, ExceptionChoice, Mode, check_choice
-from app.bridges.dap.lifecycle import Dependencies, SessionLife, check_programs
+from app.bridges.dap.lifecycle import Dependencies, Plan, SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (
     AttachRequest,
@@ -165,7 +165,7 @@ class DebugAdapters:
                 raise ToolError("dap_session_ended", "nothing is launched: the run that asked for it is over")
             if choice is not None:
                 self.breakpoints(owner).exceptions = choice
-            life = SessionLife(owner, request, resolved, self.breakpoints(owner), dependencies)
+            life = SessionLife(Plan(owner, request, resolved, dependencies), self.breakpoints(owner))
             self._lives[key] = life
         finally:
             del self._beginning[key]
@@ -209,7 +209,11 @@ class DebugAdapters:
             raise ToolError("dap_session_ended", "the daemon is shutting down: nothing is launched any more")
         life = self._lives.get(key)
         if (beginning and key in self._beginning) or (life is not None and not life.is_over):
-            runs = "" if life is None else f" ({life.session.id}, {_shown(life.session.script, life.owner)})"
+            runs = (
+                ""
+                if life is None
+                else f" ({life.session.id}, {_shown(life.session.script, life.plan.owner)})"
+            )
             raise ToolError(
                 "dap_session_active",
                 f"a program is being debugged already{runs}, and one at a time can be: disconnect first",
@@ -221,8 +225,8 @@ class DebugAdapters:
             beginning.ended = beginning.ended or concerns(key)
         lives = [life for key, life in self._lives.items() if concerns(key)]
         for life in lives:
-            del self._lives[life.owner.key]
-        kept = {life for life in self._kept if concerns(life.owner.key)}
+            del self._lives[life.plan.owner.key]
+        kept = {life for life in self._kept if concerns(life.plan.owner.key)}
         self._kept -= kept
         await asyncio.gather(
             *(self._end_all_of(life, reason) for life in lives), *(life.aclose() for life in kept)

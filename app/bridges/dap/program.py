@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.bridges.dap.adapter_behaviour import AdapterBehaviour
@@ -25,9 +26,17 @@ MAX_EXIT_TEXT = 1_000
 MAX_LAST_OUTPUT = 2_000
 _ACTIVE = (DebugState.STOPPED, DebugState.RUNNING)
 
-OnRequest = Callable[[Link, str, dict[str, Any]], Awaitable[dict[str, Any]]]
-OnStop = Callable[[Link, Standing], None]
-OnBreakpoint = Callable[[Link, dict[str, Any]], None]
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The listeners to a program: to a request of an adapter, to what became of a breakpoint, to a stop, and
+    to the two ends."""
+
+    request: Callable[[Link, str, dict[str, Any]], Awaitable[dict[str, Any]]]
+    breakpoint: Callable[[Link, dict[str, Any]], None]
+    stop: Callable[[Link, Standing], None]
+    over: Callable[[], None]
+    crash: Callable[[], None]
 
 
 class Program:
@@ -37,20 +46,14 @@ class Program:
         self,
         behaviour: AdapterBehaviour,
         limits: DebugLimits,
+        listeners: Listeners,
         *,
-        on_request: OnRequest,
-        on_breakpoint: OnBreakpoint,
-        on_stop: OnStop,
-        on_over: Callable[[], None],
-        on_crash: Callable[[], None],
         loads_at_start: bool = False,
     ) -> None:
         self.behaviour = behaviour
         self.loads_at_start = loads_at_start
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
-        self._exit_pattern = re.compile(behaviour.end.exit_pattern) if behaviour.end.exit_pattern else None
-        self._chatter = re.compile(behaviour.output.chatter) if behaviour.output.chatter else None
         self.output = Output(limits.output_head, limits.output_tail)
         self.links: list[Link] = []
         self.current: Link | None = None
@@ -63,11 +66,7 @@ class Program:
         """The stop that is expected, if one is."""
         self._state = DebugState.STARTING
         self._bell: asyncio.Future[None] | None = None
-        self._on_request = on_request
-        self._on_breakpoint = on_breakpoint
-        self._on_stop = on_stop
-        self._on_over = on_over
-        self._on_crash = on_crash
+        self._listeners = listeners
         self._rest: asyncio.TimerHandle | None = None
         self._rest_is_due = False
 
@@ -100,7 +99,7 @@ class Program:
         """Return what a link's connection is opened with."""
         return Handlers(
             on_event=lambda event, body: self._happened(link, event, body),
-            on_request=lambda command, arguments: self._on_request(link, command, arguments),
+            on_request=lambda command, arguments: self._listeners.request(link, command, arguments),
             on_output=lambda channel, text: self._wrote(channel, text),
         )
 
@@ -136,7 +135,7 @@ class Program:
         if self._state in _ACTIVE:
             if self._is_over():
                 self._become(DebugState.EXITED)
-                self._on_over()
+                self._listeners.over()
             elif any(link.standing is not None for link in self.speakers()):
                 self._become(DebugState.STOPPED)
                 self._pass_on()
@@ -150,7 +149,7 @@ class Program:
             standing = link.standing
             if standing is not None and standing.noticed != standing.count:
                 standing.noticed = standing.count
-                self._on_stop(link, standing)
+                self._listeners.stop(link, standing)
 
     def end(self, problem: str) -> None:
         """The session is over, whatever the program does; the first reason counts."""
@@ -170,7 +169,7 @@ class Program:
             link.exit_code = exit_code
         if link.number == 0 and self._state in _ACTIVE and not (link.exited or link.terminated):
             self.end(account)
-            self._on_crash()
+            self._listeners.crash()
         else:
             self._rest_is_due = self._rest_is_due or link.number == 0
             self.settle()
@@ -204,7 +203,7 @@ class Program:
             case "capabilities":
                 link.advertise(body.get("capabilities"))
             case "breakpoint":
-                self._on_breakpoint(link, body)
+                self._listeners.breakpoint(link, body)
             case "process":
                 link.process = whole(body.get("systemProcessId"))
                 return
@@ -224,9 +223,10 @@ class Program:
         self.settle()
 
     def _is_chatter(self, text: Any) -> bool:
-        if self._chatter is None or not isinstance(text, str):
+        chatter = self.behaviour.output.chatter
+        if not chatter or not isinstance(text, str):
             return False
-        return self._chatter.match(text[:MAX_EXIT_TEXT]) is not None
+        return re.match(chatter, text[:MAX_EXIT_TEXT]) is not None
 
     def _whole_line(self, body: dict[str, Any]) -> dict[str, Any]:
         text = body.get("output")
@@ -240,9 +240,10 @@ class Program:
 
     def _look_for_exit_code(self, link: Link, text: Any) -> bool:
         """Some adapters tell the exit code in words only; return whether this is it."""
-        if self._exit_pattern is None or not isinstance(text, str):
+        pattern = self.behaviour.end.exit_pattern
+        if not pattern or not isinstance(text, str):
             return False
-        found = self._exit_pattern.search(text[:MAX_EXIT_TEXT])
+        found = re.search(pattern, text[:MAX_EXIT_TEXT])
         if found is None or link.exit_code is not None:
             return False
         link.exit_code, link.exited = int(found["code"]), True
@@ -278,7 +279,7 @@ class Program:
         """Both halves of the end are reported, or the other half does not come; no child is left."""
         root = self.links[0]
         nothing_follows = (
-            self.behaviour.children.are_program and root.terminated and self._exit_pattern is None
+            self.behaviour.children.are_program and root.terminated and not self.behaviour.end.exit_pattern
         )
         data = (
             nothing_follows
