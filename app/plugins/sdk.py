@@ -20,6 +20,7 @@ run in. Never: anything of the daemon; a plugin is a program of its own, and thi
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import queue
@@ -100,6 +101,41 @@ class Storage:
             after = page[-1]
 
 
+class _Calls:
+    """The daemon's calls, by number: those that are not answered, those of them that it has given up, and
+    those that a thread works on."""
+
+    def __init__(self) -> None:
+        self.open: set[Any] = set()
+        self.cancelled: set[Any] = set()
+        self.running: set[Any] = set()
+
+    def over(self, number: Any) -> None:
+        for numbers in (self.running, self.open, self.cancelled):
+            numbers.discard(number)
+
+
+class _Questions:
+    """What the plugin has asked the daemon, by number, until it is answered."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+
+    def begin(self) -> tuple[int, queue.SimpleQueue[dict[str, Any]]]:
+        number = next(self._numbers)
+        answer = self._waiting[number] = queue.SimpleQueue()
+        return number, answer
+
+    def answered(self, number: Any, message: dict[str, Any]) -> None:
+        waiting = self._waiting.get(number) if isinstance(number, int) else None
+        if waiting is not None:
+            waiting.put(message)
+
+    def end(self, number: int) -> None:
+        del self._waiting[number]
+
+
 class Plugin:
     """A plugin. `name` and `version` are those of its manifest, `capabilities` those that it uses.
     `threads` functions run at the same time. `config`, `system_config` and `project` are there once the
@@ -119,12 +155,9 @@ class Plugin:
         self._functions: dict[str, Callable[[Call], Any]] = {}
         self._at_start: list[Callable[[], Any]] = []
         self._work: queue.SimpleQueue[tuple[Any, Callable[[], Any]]] = queue.SimpleQueue()
-        self._open: set[Any] = set()
-        self._cancelled: set[Any] = set()
-        self._running: set[Any] = set()
-        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._calls = _Calls()
+        self._questions = _Questions()
         self._lock = threading.Lock()
-        self._asked = 0
         self._output: IO[bytes] | None = None
 
     def hook(self, name: str) -> Callable[[Function], Function]:
@@ -182,9 +215,7 @@ class Plugin:
         method, number = message.get("method"), message.get("id")
         params = message.get("params") or {}
         if method is None:
-            waiting = self._waiting.get(number) if isinstance(number, int) else None
-            if waiting is not None:
-                waiting.put(message)
+            self._questions.answered(number, message)
         elif method == "initialize":
             self._send({"id": number, "result": self._hello(params)})
         elif method == "initialized":
@@ -193,14 +224,14 @@ class Plugin:
         elif method == "shutdown" or (method == "ping" and not self._is_stuck()):
             self._send({"id": number, "result": {}})
         elif method == "$/cancelRequest":
-            self._cancelled |= {params.get("id")} & self._open
+            self._calls.cancelled |= {params.get("id")} & self._calls.open
         elif number is not None:
             self._call(number, method, params)
 
     def _is_stuck(self) -> bool:
         """Whether every thread works on a call that the daemon has given up, so that none can be served.
         The daemon restarts a plugin that then leaves a ping unanswered."""
-        return len(self._running & self._cancelled) >= self._threads
+        return len(self._calls.running & self._calls.cancelled) >= self._threads
 
     def _hello(self, params: Mapping[str, Any]) -> dict[str, Any]:
         self.config = params.get("config") or {}
@@ -221,22 +252,20 @@ class Plugin:
             self._fail(number, _METHOD_NOT_FOUND, f"there is no method {method}")
             return
         call = Call(method, params)
-        self._open.add(number)
+        self._calls.open.add(number)
         self._work.put((number, lambda: function(call)))
 
     def _run_work(self) -> None:
         while True:
             number, work = self._work.get()
             try:
-                if number not in self._cancelled:
-                    self._running.add(number)
+                if number not in self._calls.cancelled:
+                    self._calls.running.add(number)
                     self._done(number, work)
             except _DaemonGone:
                 return
             finally:
-                self._running.discard(number)
-                self._open.discard(number)
-                self._cancelled.discard(number)
+                self._calls.over(number)
 
     def _done(self, number: Any, work: Callable[[], Any]) -> None:
         try:
@@ -268,18 +297,14 @@ class Plugin:
             raise PluginError(
                 f"{method} is answered only while the plugin serves; ask in one of its functions"
             )
-        answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        with self._lock:
-            self._asked += 1
-            number = self._asked
-        self._waiting[number] = answer
+        number, answer = self._questions.begin()
         try:
             self._send({"id": number, "method": method, "params": params})
             message = answer.get(timeout=ANSWER_SECONDS)
         except queue.Empty:
             raise PluginError(f"{method} was not answered within {ANSWER_SECONDS:g} s") from None
         finally:
-            del self._waiting[number]
+            self._questions.end(number)
         if "error" in message:
             raise PluginError(message["error"].get("message", "the daemon refused"))
         return message.get("result")

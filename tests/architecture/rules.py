@@ -38,15 +38,11 @@ _NOTES_WITHOUT_MOVES = frozenset({"app/harness/checkpoints/worktree_notes.py"})
 """What becomes of a note of files is written once; there is no way from one word to another."""
 _LARGE_OBJECTS = frozenset(
     {
-        ("app/bridges/dap/lifecycle.py", "SessionLife"),
-        ("app/bridges/dap/program.py", "Program"),
         ("app/bridges/lsp/language_entry.py", "Behaviour"),
         ("app/bridges/lsp/lifecycle.py", "Lifecycle"),
         ("app/bridges/lsp/run.py", "ServerRun"),
-        ("app/bridges/plugins/limits.py", "PluginLimits"),
         ("app/bridges/sandbox/new_names.py", "NewNames"),
         ("app/bridges/sandbox/one_cage.py", "OneCage"),
-        ("app/plugins/sdk.py", "Plugin"),
         ("app/tools/contract/call.py", "ToolCallContext"),
         ("app/tools/contract/definition.py", "ToolDefinition"),
         ("app/tools/search/gathering.py", "Gathering"),

@@ -111,7 +111,7 @@ class Connection(ChildConnection):
         self._manifest = manifest
         self._journal = journal
         self._limits = limits
-        messages, volume = Allowance(limits.messages_per_second), Allowance(limits.bytes_per_second)
+        messages, volume = Allowance(limits.messages.per_second), Allowance(limits.messages.bytes_per_second)
         peer = _PluginPeer(
             child.stdout,
             child.stdin,
@@ -119,10 +119,10 @@ class Connection(ChildConnection):
             on_notification=requests.notified,
             on_request=requests.answer,
             manner=Manner(
-                Lines(limits.line_bytes),
+                Lines(limits.messages.line_bytes),
                 parse_strictly,
                 pace=lambda size: max(messages.spend(1.0), volume.spend(size)),
-                max_unsent=limits.unsent_bytes,
+                max_unsent=limits.messages.unsent_bytes,
             ),
         )
         super().__init__(child, peer, journal.drain(child.stderr), noun="plugin")
@@ -165,25 +165,26 @@ class Connection(ChildConnection):
         """Call the plugin and return its answer, checked for size and depth. Raises ResponseError for an
         error as answer, BadAnswer, and PluginEnded when it ends first. A cancelled call is cancelled in the
         plugin, too."""
+        limits = self._limits.messages
         try:
             body = await asyncio.to_thread(orjson.dumps, params)
         except TypeError as problem:
             raise BadAnswer(f"the parameters are no JSON: {problem}") from None
-        if len(body) > self._limits.params_bytes:
-            raise BadAnswer(f"the parameters have {len(body)} bytes, {self._limits.params_bytes} are allowed")
+        if len(body) > limits.params_bytes:
+            raise BadAnswer(f"the parameters have {len(body)} bytes, {limits.params_bytes} are allowed")
         try:
             answer = await self.peer.request(method, orjson.Fragment(body))
         except PeerClosed as closed:
             raise await self._account(closed.reason) from None
         assert isinstance(answer, _Sized)
-        if answer.size > self._limits.result_bytes:
-            raise BadAnswer(f"it answered {answer.size} bytes, {self._limits.result_bytes} are allowed")
+        if answer.size > limits.result_bytes:
+            raise BadAnswer(f"it answered {answer.size} bytes, {limits.result_bytes} are allowed")
         if answer.size <= _CHECKED_ASIDE:
-            too_deep = is_deeper(answer.value, self._limits.depth)
+            too_deep = is_deeper(answer.value, limits.depth)
         else:
-            too_deep = await asyncio.to_thread(is_deeper, answer.value, self._limits.depth)
+            too_deep = await asyncio.to_thread(is_deeper, answer.value, limits.depth)
         if too_deep:
-            raise BadAnswer(f"its answer is nested more than {self._limits.depth} deep")
+            raise BadAnswer(f"its answer is nested more than {limits.depth} deep")
         return answer.value
 
     async def wait_until_ended(self) -> PluginEnded:

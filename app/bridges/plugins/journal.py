@@ -31,8 +31,8 @@ class Journal:
         self._plugin = plugin
         self._project_id = project_id
         self._limits = limits
-        self._lines: deque[str] = deque(maxlen=limits.log_lines_kept)
-        self._allowed = Allowance(limits.log_lines_per_second)
+        self._lines: deque[str] = deque(maxlen=limits.log.lines_kept)
+        self._allowed = Allowance(limits.log.lines_per_second)
         self._left_out = 0
 
     def last(self, count: int) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Journal:
 
     def say(self, level: str, text: str, *, source: str = "log") -> None:
         """Log a line, with unprintable characters replaced."""
-        line = _plain(text, self._limits.log_line_characters)
+        line = _plain(text, self._limits.log.line_characters)
         if not line:
             return
         if not self._allowed.has(1.0):
@@ -53,20 +53,20 @@ class Journal:
 
     async def drain(self, stream: asyncio.StreamReader | None) -> None:
         """Log a plugin's stderr to its end, at the allowed rate."""
-        allowed = Allowance(self._limits.stderr_per_second)
+        allowed = Allowance(self._limits.log.stderr_per_second)
         rest = b""
         while stream is not None and (chunk := await stream.read(_CHUNK)):
             *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines[-self._limits.log_lines_kept :]:
+            for line in lines[-self._limits.log.lines_kept :]:
                 self._error_line(line)
-            if len(rest) > self._limits.log_line_characters:
+            if len(rest) > self._limits.log.line_characters:
                 self._error_line(rest)
                 rest = b""
             await asyncio.sleep(allowed.spend(len(chunk)))
         self._error_line(rest)
 
     def _error_line(self, line: bytes) -> None:
-        text = line[: 4 * self._limits.log_line_characters].decode("utf-8", "replace")
+        text = line[: 4 * self._limits.log.line_characters].decode("utf-8", "replace")
         self.say("info", text, source="stderr")
 
     def _keep(self, level: int, source: str, line: str) -> None:

@@ -9,6 +9,8 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
+from app.bridges.processes.supervisor import FailureLimits
+
 MEGABYTE = 1024 * 1024
 
 
@@ -23,12 +25,34 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessageLimits:
+    """A line above `line_bytes` ends the process; an answer above `result_bytes` is an error. Above
+    `per_second` and `bytes_per_second` the plugin's pipe blocks."""
+
+    line_bytes: int = 2 * MEGABYTE
+    result_bytes: int = MEGABYTE
+    params_bytes: int = 16 * MEGABYTE
+    depth: int = 64
+    unsent_bytes: int = 32 * MEGABYTE
+    per_second: float = 1_000.0
+    bytes_per_second: float = 8.0 * MEGABYTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLimits:
+    """What a plugin may write to the log. Above `stderr_per_second` its pipe blocks."""
+
+    lines_per_second: float = 20.0
+    line_characters: int = 2_000
+    lines_kept: int = 100
+    stderr_per_second: float = 1.0 * MEGABYTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginLimits:
-    """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds` override the manifest's. A
-    line above `line_bytes` ends the process; an answer above `result_bytes` is an error. Above
-    `messages_per_second`, `bytes_per_second` and `stderr_per_second` the plugin's pipe blocks. After a change
-    of its declaration a process is kept until it is unused for `unused_seconds`, for sessions with the old
-    project file."""
+    """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds` override the manifest's.
+    After a change of its declaration a process is kept until it is unused for `unused_seconds`, for sessions
+    with the old project file."""
 
     start_seconds: float = 30.0
     health_seconds: float | None = None
@@ -36,24 +60,12 @@ class PluginLimits:
     missed_pings: int = 3
     processes: int = 256
     unused_seconds: float = 60.0
-    failures: int = 5
-    failure_window_seconds: float = 600.0
-    first_wait_seconds: float = 1.0
-    longest_wait_seconds: float = 60.0
     hanging_grace_seconds: float = 0.5
     storage_seconds: float = 10.0
-    line_bytes: int = 2 * MEGABYTE
-    result_bytes: int = MEGABYTE
-    params_bytes: int = 16 * MEGABYTE
-    depth: int = 64
-    unsent_bytes: int = 32 * MEGABYTE
-    messages_per_second: float = 1_000.0
-    bytes_per_second: float = 8.0 * MEGABYTE
-    stderr_per_second: float = 1.0 * MEGABYTE
     memory_bytes: int = 2048 * MEGABYTE
-    log_lines_per_second: float = 20.0
-    log_line_characters: int = 2_000
-    log_lines_kept: int = 100
+    messages: MessageLimits = MessageLimits()
+    log: LogLimits = LogLimits()
+    restarts: FailureLimits = field(default_factory=FailureLimits)
     clock: Clock = field(default_factory=Clock)
 
 

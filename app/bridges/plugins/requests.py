@@ -132,7 +132,7 @@ class PluginRequests:
                 shown = orjson.dumps(details)[:MAX_FIELDS_BYTES].decode("utf-8", "replace")
             except TypeError:
                 shown = ""
-            message = f"{message[: self._limits.log_line_characters - len(shown)]} {shown}"
+            message = f"{message[: self._limits.log.line_characters - len(shown)]} {shown}"
         self._journal.say(level if isinstance(level, str) and level in LEVELS else "info", message)
 
 

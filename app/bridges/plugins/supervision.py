@@ -56,13 +56,7 @@ class SupervisedPlugin:
         self._dependencies = dependencies
         self._limits = dependencies.limits
         clock = dependencies.limits.clock
-        self._failures = FailureWindow(
-            most=dependencies.limits.failures,
-            window_seconds=dependencies.limits.failure_window_seconds,
-            first_seconds=dependencies.limits.first_wait_seconds,
-            longest_seconds=dependencies.limits.longest_wait_seconds,
-            now=clock.now,
-        )
+        self._failures = FailureWindow(dependencies.limits.restarts, now=clock.now)
         self._state = PluginState.STOPPED
         self._changed = asyncio.Event()
         self._calls = 0
@@ -169,8 +163,8 @@ class SupervisedPlugin:
                     {"reason": failure.reason, "exit_code": failure.exit_code, "failures": self.failures},
                 )
                 if self._failures.exhausted:
-                    limits = self._limits
-                    often = f"{limits.failures} failures in {limits.failure_window_seconds / 60:g} minutes"
+                    limits = self._limits.restarts
+                    often = f"{limits.failures} failures in {limits.window_seconds / 60:g} minutes"
                     self._disable(f"{often}, the last: {failure.reason}")
                     return
                 self._become(PluginState.RESTARTING)

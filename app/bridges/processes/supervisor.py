@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 
 class Restarts:
@@ -41,25 +42,29 @@ class Restarts:
         self.crashes = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureLimits:
+    """After each failure the wait doubles, from `first_seconds` to `longest_seconds`; so many `failures`
+    within `window_seconds` are the end. Having run for `window_seconds` makes the waits short again."""
+
+    failures: int = 5
+    window_seconds: float = 600.0
+    first_seconds: float = 1.0
+    longest_seconds: float = 60.0
+
+
 class FailureWindow:
-    """The failures of one process that is to run always. After each the wait doubles, from
-    `first_seconds` to `longest_seconds`; `most` of them within `window_seconds` are the end. Having run
-    for `window_seconds` makes the waits short again. `now` is a clock in seconds."""
+    """The failures of one process that is to run always. `now` is a clock in seconds."""
 
     def __init__(
         self,
+        limits: FailureLimits = FailureLimits(),
         *,
-        most: int = 5,
-        window_seconds: float = 600.0,
-        first_seconds: float = 1.0,
-        longest_seconds: float = 60.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._window = window_seconds
-        self._first = first_seconds
-        self._longest = longest_seconds
+        self._limits = limits
         self._now = now
-        self._recent: deque[float] = deque(maxlen=most)
+        self._recent: deque[float] = deque(maxlen=limits.failures)
         self._in_a_row = 0
         self._began: float | None = None
         self.total = 0
@@ -68,18 +73,21 @@ class FailureWindow:
     def exhausted(self) -> bool:
         """Whether it may not be started again until it is forgiven."""
         full = len(self._recent) == self._recent.maxlen
-        return full and self._recent[-1] - self._recent[0] <= self._window
+        return full and self._recent[-1] - self._recent[0] <= self._limits.window_seconds
 
     @property
     def wait_seconds(self) -> float:
-        return min(self._longest, self._first * 2.0 ** min(self._in_a_row - 1, 32)) if self._in_a_row else 0.0
+        if not self._in_a_row:
+            return 0.0
+        doubled = self._limits.first_seconds * 2.0 ** min(self._in_a_row - 1, 32)
+        return min(self._limits.longest_seconds, doubled)
 
     def started(self) -> None:
         self._began = self._now()
 
     def failed(self) -> None:
         now = self._now()
-        if self._began is not None and now - self._began >= self._window:
+        if self._began is not None and now - self._began >= self._limits.window_seconds:
             self._in_a_row = 0
         self._began = None
         self._in_a_row += 1

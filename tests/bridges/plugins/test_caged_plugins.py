@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.bridges.processes.supervisor import FailureLimits
 from app.bridges.sandbox.tier import Tier
 from app.errors import ToolError
 from tests.bridges.conftest import children_of
@@ -128,7 +129,7 @@ async def test_a_manifest_that_was_changed_in_the_project_gains_nothing_outside(
 
 
 async def test_its_cage_ends_with_it_and_the_next_run_has_another(bench: Open) -> None:
-    async with bench(caged=True, first_wait_seconds=0.0) as it:
+    async with bench(caged=True, restarts=FailureLimits(first_seconds=0.0)) as it:
         notes = plugin(it)
         before = await it.tool(notes, "write", path="/tmp/left")
         (status,) = await it.plugins.status()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.bridges.processes.supervisor import FailureWindow
+from app.bridges.processes.supervisor import FailureLimits, FailureWindow
 from app.errors import Conflict
 from app.states import PLUGIN_MOVES, PluginState, move
 from tests.bridges.conftest import alive, descriptors, until
@@ -239,7 +239,7 @@ async def test_after_the_end_nothing_is_started(bench: Open) -> None:
 
 @pytest.mark.requirement("plugins.supervision")
 async def test_many_restarts_leak_neither_processes_nor_descriptors(bench: Open) -> None:
-    async with bench(**{**QUICK, "failures": 1_000}) as it:
+    async with bench(**{**QUICK, "restarts": FailureLimits(failures=1_000)}) as it:
         plugin = it.hostile("--die", "--half", "--children", "1", "--flood-log", "5")
         await it.hook(plugin)
         await until(lambda: len(it.events("started")) == 2)
