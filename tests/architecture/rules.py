@@ -43,9 +43,7 @@ _LARGE_OBJECTS = frozenset(
         ("app/bridges/lsp/run.py", "ServerRun"),
         ("app/bridges/sandbox/new_names.py", "NewNames"),
         ("app/bridges/sandbox/one_cage.py", "OneCage"),
-        ("app/tools/contract/call.py", "ToolCallContext"),
         ("app/tools/contract/definition.py", "ToolDefinition"),
-        ("app/tools/search/gathering.py", "Gathering"),
     }
 )
 """Descriptions of adapters, servers and tools, limits, and processes with their whole life. None is added."""

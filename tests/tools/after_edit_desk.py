@@ -12,7 +12,7 @@ from typing import Any
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
 from app.tools.after_edit.edit_feedback import EditFeedback, FeedbackLimits
-from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.call import ModelStep, ToolEnvelope
 from app.tools.dispatch.service import ToolService
 from tests.driver.language_servers import ROOT
 from tests.tools.code.conftest import CodeDesk, code_desk
@@ -52,7 +52,7 @@ class EditDesk(CodeDesk):
         return [one for one in messages if one.get("method") == method]
 
     def at_step(self, step: int) -> EditDesk:
-        return replace(self, context=replace(self.context, step=step))
+        return replace(self, context=replace(self.context, step=ModelStep(step)))
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from pypdf import PdfReader, PdfWriter
 
+from app.tools.contract.call import ModelStep
 from app.tools.file import pdf, picture
 from tests.tools import documents, pictures
 
@@ -20,7 +21,7 @@ GREEK = "Αυτό είναι ένα ελληνικό κείμενο για δο�
 
 
 def seeing(desk):
-    return replace(desk, context=replace(desk.context, takes_images=True))
+    return replace(desk, context=replace(desk.context, step=ModelStep(takes_images=True)))
 
 
 @pytest.mark.requirement("file.read.image")

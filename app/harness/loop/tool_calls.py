@@ -29,7 +29,7 @@ from app.messages import AssistantMessage, ModelMessage, StopReason, ToolCallBlo
 from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.call import ModelStep, ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import Effects
 from app.tools.contract.ports import CallWaits, HumanQuestion
 from app.tools.dispatch.arguments import validate
@@ -285,8 +285,7 @@ class StepCalls:
             ports=call.ports,
             rules=await run.rules(),
             headless=run.scope.headless,
-            takes_images=self._takes_images,
-            step=run.meter.step,
+            step=ModelStep(run.meter.step, self._takes_images),
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:

@@ -127,9 +127,10 @@ class EditFeedback:
         """Return what the calls of this step may wait together."""
         key = (context.session_id, context.agent_path)
         found = self._steps.get(key)
-        if found is None or not context.step or (found.run_id, found.step) != (context.run_id, context.step):
+        step = context.step.number
+        if found is None or not step or (found.run_id, found.step) != (context.run_id, step):
             before, after = SharedWait(self.limits.before), SharedWait(self.limits.after)
-            found = StepWait(context.run_id, context.step, before, after)
+            found = StepWait(context.run_id, step, before, after)
             if len(self._steps) >= MAX_STEPS:
                 self._steps.clear()
             self._steps[key] = found

@@ -20,7 +20,7 @@ from app.errors import ToolError
 from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, StepWait
 from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors, run_of, shown
 from app.tools.after_edit.server_scope import ServerScope, server_scope
-from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.call import PathConsent, ToolCallContext, ToolEnvelope
 from app.tools.contract.edit_findings import MAX_ERRORS, EditFindings, IntroducedError
 
 log = logging.getLogger("kaged.languages")
@@ -106,7 +106,7 @@ class EditWatch:
     async def _asks(self, project: ProjectLanguages) -> ServerScope:
         """Return which server is asked for the agent: as for its question of diagnostics."""
         if self._scope is None:
-            context = replace(self._context, tool_names=ASKING, consented=frozenset())
+            context = replace(self._context, paths=PathConsent(ASKING))
             self._scope = await server_scope(context, project)
         return self._scope
 

@@ -20,8 +20,8 @@ class RulePolicy:
     """The path rules of one call. What was consented to covers everything below it."""
 
     def __init__(self, context: ToolCallContext) -> None:
-        self._tools = context.tool_names
-        self._consented = context.consented
+        self._tools = context.paths.tools
+        self._consented = context.paths.consented
         self._books = {
             access: RuleBook(context.rules, self._tools, name) for access, name in _CAPABILITIES.items()
         }

@@ -50,7 +50,8 @@ async def check_rules(
         return context
     await _ask(definition, asked, context)
     paths = frozenset(subject.text for subject, _ in asked if subject.kind == "path")
-    return replace(context, consented=context.consented | paths)
+    consented = context.paths.consented | paths
+    return replace(context, paths=replace(context.paths, consented=consented))
 
 
 def _judge(subjects: Sequence[Subject], rules: Sequence[PermissionRule]) -> list[Judged]:

@@ -23,13 +23,28 @@ ROOT_AGENT = "primary"
 
 
 @dataclass(frozen=True, slots=True)
+class PathConsent:
+    """What counts for the paths of a call: the rules of these tools, and the consent to some of them."""
+
+    tools: tuple[str, ...] = ("",)
+    consented: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStep:
+    """The step of a run in which a model made the call, 0 without one. `takes_images`: it reads images."""
+
+    number: int = 0
+    takes_images: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallContext:
     """The caller and the bounds of one call. `agent_path` is the position in the tree of agents (`primary`,
     `primary.subagents.x`). `cage` is the caller's compiled cage, None without one. `scratch_dir` is the
     session's folder for large outputs; it may not exist yet. `rules` are the permission rules of all scopes.
-    `headless`: nobody can be asked, so a question is a denial. `tool_names` are the tools whose rules apply
-    to the paths of this call; the service sets them. `takes_images`: the caller's model reads images.
-    `writes` observes the files that the call writes."""
+    `headless`: nobody can be asked, so a question is a denial. `paths` is set by the service. `writes`
+    observes the files that the call writes."""
 
     session_id: str
     run_id: str | None
@@ -43,10 +58,8 @@ class ToolCallContext:
     ports: ToolPorts
     rules: tuple[PermissionRule, ...] = ()
     headless: bool = False
-    tool_names: tuple[str, ...] = ("",)
-    consented: frozenset[str] = frozenset()
-    takes_images: bool = False
-    step: int = 0
+    paths: PathConsent = PathConsent()
+    step: ModelStep = ModelStep()
     writes: WriteObserver | None = None
 
     @property

@@ -22,7 +22,7 @@ from app.tools.authorisation.capabilities import check_capabilities, check_princ
 from app.tools.authorisation.permission_rules import check_rules
 from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
-from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.call import PathConsent, ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
 from app.tools.contract.naming import rule_name, wire_name
 from app.tools.contract.output import envelope_of, without_secrets
@@ -172,7 +172,7 @@ class ToolService:
         names = (*_names(definition, params), *effects.judged_as)
         tools = tuple(dict.fromkeys(map(rule_name, names)))
         check_capabilities(definition, effects, context)
-        context = replace(context, tool_names=path_rule_names(tools, effects), consented=frozenset())
+        context = replace(context, paths=PathConsent(path_rule_names(tools, effects)))
         context = await check_rules(definition, tools, effects, context)
         await consult(self._watchdogs, definition, params, context)
         return context

@@ -55,7 +55,7 @@ def build(
     async def run(params: FileReadParams, context: ToolCallContext) -> FileReadResult:
         workspace = files.workspace(context)
         stop = threading.Event()
-        reader = _Reader(params, known, stop, takes_images=context.takes_images)
+        reader = _Reader(params, known, stop, takes_images=context.step.takes_images)
         try:
             reading = await files.threads.run(context.session_id, partial(reader.read, workspace))
         except asyncio.CancelledError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.tools.project_files.view import Verdict
@@ -52,6 +52,20 @@ class Row:
         return shown
 
 
+@dataclass(slots=True)
+class _Output:
+    """The output of one engine as far as it was read: `last` is the file of the last row, `recent` are its
+    last lines, `open` its matches that want more lines behind them."""
+
+    only: Verdict | None = None
+    lines: LineReader = field(default_factory=LineReader)
+    paths: PathReader = field(default_factory=PathReader)
+    counts: CountReader = field(default_factory=CountReader)
+    last: tuple[bytes, Row | None] | None = None
+    recent: list[tuple[int, str]] = field(default_factory=list)
+    open: list[Row] = field(default_factory=list)
+
+
 class Gathering:
     """The rows of one search, at most `head_limit` and about `most_bytes`. Each `take_...` reads a piece of
     output and returns whether there is enough. Beyond `shown_bytes` results stay text: `rest`, a line each.
@@ -80,36 +94,32 @@ class Gathering:
         self._is_plain = not (scope.filters or scope.only or include or context or head_limit)
         self._beyond: list[bytes] = []
         self._context = context
-        self.begin()
+        self._output = _Output()
 
     def begin(self, only: Verdict | None = None) -> None:
         """Begin with another engine's output, of which only files with this verdict count."""
-        self._only = only
-        self._lines, self._paths, self._counts = LineReader(), PathReader(), CountReader()
-        self._last: tuple[bytes, Row | None] | None = None
-        self._recent: list[tuple[int, str]] = []
-        self._open: list[Row] = []
+        self._output = _Output(only)
 
     def take_lines(self, chunk: bytes) -> bool:
         return any(self._take(chunk[at : at + _PIECE]) for at in range(0, len(chunk), _PIECE))
 
     def _take(self, chunk: bytes) -> bool:
         if self._is_plain and self._room < self._most_beyond:
-            self._beyond.append(self._lines.whole(chunk))
+            self._beyond.append(self._output.lines.whole(chunk))
             self._room -= len(self._beyond[-1])
             self.more = self._room <= 0
             return self.more
-        for found in self._lines.feed(chunk):
+        for found in self._output.lines.feed(chunk):
             self._found(found)
             if self.more and self._is_enough():
                 return True
         return False
 
     def take_paths(self, chunk: bytes) -> bool:
-        return self._take_files([(path, None) for path in self._paths.feed(chunk)])
+        return self._take_files([(path, None) for path in self._output.paths.feed(chunk)])
 
     def take_counts(self, chunk: bytes) -> bool:
-        return self._take_files(self._counts.feed(chunk))
+        return self._take_files(self._output.counts.feed(chunk))
 
     def finish(self) -> None:
         """Take what the end of the output has made complete."""
@@ -120,7 +130,7 @@ class Gathering:
             self._room += len(piece)
             for found in results(piece):
                 self._found(found)
-        for found in self._lines.finish():
+        for found in self._output.lines.finish():
             if not self._is_enough():
                 self._found(found)
 
@@ -131,7 +141,7 @@ class Gathering:
         return text is not None
 
     def _is_enough(self) -> bool:
-        return (self.more and not self._open) or self._room <= 0
+        return (self.more and not self._output.open) or self._room <= 0
 
     def _take_files(self, found: Sequence[tuple[bytes, int | None]]) -> bool:
         for path, count in found:
@@ -148,7 +158,8 @@ class Gathering:
             while self.rows and self.rows[-1].path == path:
                 self.rows.pop()
             return
-        file = self._last[1] if self._last is not None and self._last[0] == path else self._file(path)
+        last = self._output.last
+        file = last[1] if last is not None and last[0] == path else self._file(path)
         if file is None or (file.outside and kind != b":"):
             return
         line = int(number)
@@ -162,14 +173,15 @@ class Gathering:
 
     def _around(self, line: int, text: str) -> list[str]:
         """Give the line to the earlier matches that want it as context, and return the lines before it."""
-        for row in self._open:
+        output = self._output
+        for row in output.open:
             assert row.line is not None
             if row.line < line <= row.line + self._context:
                 row.after = [*(row.after or ()), text]
                 self._room -= len(text)
-        self._open = [row for row in self._open if row.line is not None and line < row.line + self._context]
-        before = [earlier for number, earlier in self._recent if line - self._context <= number]
-        self._recent = [*self._recent, (line, text)][-self._context :]
+        output.open = [row for row in output.open if row.line is not None and line < row.line + self._context]
+        before = [earlier for number, earlier in output.recent if line - self._context <= number]
+        output.recent = [*output.recent, (line, text)][-self._context :]
         return before
 
     def _add(self, row: Row) -> None:
@@ -180,16 +192,16 @@ class Gathering:
         self._room -= _ROW_BYTES + len(row.path) + len(row.content or "")
         if self._context and not row.outside:
             self._room -= sum(map(len, row.before or ()))
-            self._open.append(row)
+            self._output.open.append(row)
         if self._room <= 0:
             self.more = True
 
     def _file(self, path: bytes) -> Row | None:
         """Return what all rows of a file have in common, None when it is not to be mentioned."""
-        if self._last is None or self._last[0] != path:
-            self._last = (path, self._judged(path))
-            self._recent, self._open = [], []
-        return self._last[1]
+        if self._output.last is None or self._output.last[0] != path:
+            self._output.last = (path, self._judged(path))
+            self._output.recent, self._output.open = [], []
+        return self._output.last[1]
 
     def _judged(self, path: bytes) -> Row | None:
         if self._include is not None:
@@ -198,7 +210,7 @@ class Gathering:
             if matches != wanted:
                 return None
         verdict = self._scope.verdict(path) if self._filters else "inside"
-        if verdict == "hidden" or self._only not in (None, verdict):
+        if verdict == "hidden" or self._output.only not in (None, verdict):
             return None
         return Row(path, self._scope.shown(path), verdict == "outside")
 
