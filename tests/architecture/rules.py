@@ -41,8 +41,6 @@ _LARGE_OBJECTS = frozenset(
         ("app/bridges/lsp/language_entry.py", "Behaviour"),
         ("app/bridges/lsp/lifecycle.py", "Lifecycle"),
         ("app/bridges/lsp/run.py", "ServerRun"),
-        ("app/bridges/sandbox/new_names.py", "NewNames"),
-        ("app/bridges/sandbox/one_cage.py", "OneCage"),
         ("app/tools/contract/definition.py", "ToolDefinition"),
     }
 )

@@ -154,6 +154,52 @@ class ControlGroups:
             await asyncio.sleep(REMOVE_STEP_SECONDS)
 
 
+class CageBounds:
+    """The limits of one cage: its control groups, once they are made, and what bounds each process beside
+    them."""
+
+    def __init__(self, limits: CageLimits) -> None:
+        self._limits = limits
+        self._groups: ControlGroups | None = None
+        self._processor_is_used_up = False
+
+    def make(self) -> None:
+        """Make the control groups unless they are there. Blocks for less than a millisecond."""
+        if self._groups is None:
+            self._groups = ControlGroups.make(self._limits)
+
+    def take(self, pid: int) -> None:
+        """Put a process into the control groups. Raises OSError."""
+        if self._groups is not None:
+            self._groups.take(pid)
+
+    @property
+    def entrances(self) -> list[str]:
+        return [] if self._groups is None else self._groups.entrances
+
+    def of_process(self) -> dict[str, int]:
+        grouped = frozenset[str]() if self._groups is None else self._groups.controllers
+        return process_limits(self._limits, grouped=grouped)
+
+    def uses_up_processor(self) -> bool:
+        """Tell whether all in the cage together has used more processor time than it may, as far as
+        something counts it."""
+        most = self._limits.cpu_seconds
+        used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
+        self._processor_is_used_up |= used is not None and most is not None and used > most
+        return self._processor_is_used_up
+
+    def exceeded(self) -> frozenset[str]:
+        """Return the limits by which something was killed or refused, as far as they are counted for the
+        whole cage."""
+        found = frozenset({"cpu_seconds"}) if self._processor_is_used_up else frozenset[str]()
+        return found if self._groups is None else found | self._groups.exceeded()
+
+    async def remove(self) -> None:
+        if self._groups is not None:
+            await self._groups.remove_all()
+
+
 def _set(folder: Path, setting: _Setting) -> None:
     for number, (file, value) in enumerate(setting.values):
         try:

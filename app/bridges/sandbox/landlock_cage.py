@@ -27,7 +27,7 @@ from app.bridges.processes.loopback import LOOPBACK
 from app.bridges.processes.pipes import StartOptions
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import landlock_process, system_view
-from app.bridges.sandbox.bounds import ControlGroups, process_limits
+from app.bridges.sandbox.bounds import CageBounds
 from app.bridges.sandbox.home import HomeFolder
 from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
 from app.bridges.sandbox.new_names import NewNames, Settled
@@ -71,11 +71,11 @@ class LandlockCage(ChildStarter):
         self.key = key
         self.cage = cage
         self.root = root
-        self._real, self._real_root = real_mounts(cage, root)
+        self._real = real_mounts(cage, root)
         self._children = children
         interpreters = [one.path for one in system_view.interpreter_folders() if one.link is None]
         self._shown = [*interpreters, *map(os.path.realpath, read_only)]
-        self._groups: ControlGroups | None = None
+        self._bounds = CageBounds(cage.limits)
         self._names = names
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
         self._own: HomeFolder | None = None
@@ -121,7 +121,8 @@ class LandlockCage(ChildStarter):
         try:
             rules = self._rules(places, own)
             with _Front(rules, [one.descriptor for one in _granted(places)]) as front:
-                front.specify(arguments, entries, self._bounds(), self._filter())
+                bounds = {"limits": self._bounds.of_process(), "groups": self._bounds.entrances}
+                front.specify(arguments, entries, bounds, self._filter())
                 child = await self._children.start(
                     [system_view.interpreter(), *_FLAGS, _PROGRAM],
                     owner=owner,
@@ -170,8 +171,7 @@ class LandlockCage(ChildStarter):
         await self._names.stop_watching()
         await self._names.settle_all()
         self._names.close()
-        if self._groups is not None:
-            await self._groups.remove_all()
+        await self._bounds.remove()
         if own is not None:
             await asyncio.to_thread(own.remove)
 
@@ -181,7 +181,7 @@ class LandlockCage(ChildStarter):
             if self._ended:
                 raise _has_ended()
             if self._own is None:
-                self._groups = ControlGroups.make(self.cage.limits)
+                self._bounds.make()
                 self._own = HomeFolder()
                 self._names.watch(self.is_busy)
             return self._own
@@ -191,8 +191,8 @@ class LandlockCage(ChildStarter):
         opening = asyncio.get_running_loop().run_in_executor(
             None,
             open_places,
-            self._real,
-            self._real_root,
+            self._real.cage,
+            self._real.root,
             self._shown,
             self._names.known,
             self._names.rules_of,
@@ -202,11 +202,6 @@ class LandlockCage(ChildStarter):
         except asyncio.CancelledError:
             opening.add_done_callback(_close_unwanted)
             raise
-
-    def _bounds(self) -> dict[str, Any]:
-        assert self._groups is not None
-        limits = process_limits(self.cage.limits, grouped=self._groups.controllers)
-        return {"limits": limits, "groups": self._groups.entrances}
 
     def _filter(self) -> bytes:
         return filter_bytes(self.cage.seccomp, namespaces=False)

@@ -273,17 +273,24 @@ def _below(path: str, folder: str) -> tuple[str, ...]:
     return tuple(part for part in path[len(folder) :].split("/") if part)
 
 
-def real_mounts(cage: Cage, root: Path) -> tuple[Cage, Path]:
-    """Return the cage and the project's folder with that folder at its real place."""
+@dataclass(frozen=True, slots=True)
+class RealMounts:
+    """A cage and the project's folder, with that folder at its real place."""
+
+    cage: Cage
+    root: Path
+
+
+def real_mounts(cage: Cage, root: Path) -> RealMounts:
     real = Path(os.path.realpath(root))
     if real == root:
-        return cage, root
+        return RealMounts(cage, root)
 
     def moved(path: Path) -> Path:
         return real / path.relative_to(root) if path.is_relative_to(root) else path
 
     mounts = tuple(replace(mount, path=moved(mount.path)) for mount in cage.mounts)
-    return replace(cage, mounts=mounts, guarded=tuple(map(moved, cage.guarded))), real
+    return RealMounts(replace(cage, mounts=mounts, guarded=tuple(map(moved, cage.guarded))), real)
 
 
 def place_fields(inner: Sequence[Bound]) -> list[dict[str, object]]:

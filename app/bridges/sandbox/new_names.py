@@ -112,8 +112,7 @@ class NewNames:
         self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
-        self._reported_incomplete = False
-        self._reported_beyond = False
+        self._emitted_once: set[str] = set()
         self._unsaid = Settled()
         self._watching: asyncio.Task[None] | None = None
         self._reported_made: set[tuple[str, Identity]] = set()
@@ -169,18 +168,23 @@ class NewNames:
             self._emit("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
         if len(settled.taken_away) > MAX_EVENTS:
             self._emit("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_EVENTS})
-        if not settled.complete and not self._reported_incomplete:
-            self._reported_incomplete = True
-            self._emit("cage.names_not_all_seen", {"folders": list(self.known)})
+        if not settled.complete:
+            self._emit_once("cage.names_not_all_seen", {"folders": list(self.known)})
         for path in settled.made[:MAX_EVENTS]:
             self._emit("cage.name_made", {"path": path})
-        if settled.beyond and not self._reported_beyond:
-            self._reported_beyond = True
-            self._emit("cage.names_not_all_frozen", {"folders": list(self.known), "more": settled.beyond})
-        else:
+        beyond = {"folders": list(self.known), "more": settled.beyond}
+        if not (settled.beyond and self._emit_once("cage.names_not_all_frozen", beyond)):
             settled = replace(settled, beyond=0)
         self._unsaid = self._unsaid.and_then(settled)
         return settled
+
+    def _emit_once(self, event: str, data: dict[str, Any]) -> bool:
+        """Emit an event that a cage has once; return whether this was the time."""
+        if event in self._emitted_once:
+            return False
+        self._emitted_once.add(event)
+        self._emit(event, data)
+        return True
 
     async def settle_all(self) -> None:
         """Take away everything that the cage has made, as nothing runs in it any more."""

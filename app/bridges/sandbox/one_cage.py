@@ -17,7 +17,7 @@ from pathlib import Path
 from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import bubblewrap, system_view
-from app.bridges.sandbox.bounds import ControlGroups, process_limits
+from app.bridges.sandbox.bounds import CageBounds
 from app.bridges.sandbox.egress import Egress
 from app.bridges.sandbox.holder import Holder, HolderGone
 from app.bridges.sandbox.identity import Identity, identity
@@ -41,6 +41,40 @@ _MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory
 """What is said when something was moved between looking at it and binding it."""
 
 
+class _Holders:
+    """The holder of a cage, and older ones in which something still runs. `seen` are the places that the
+    present one was made of; `making` is held by who makes one."""
+
+    def __init__(self) -> None:
+        self.present: Holder | None = None
+        self.seen: dict[str, Identity | None] = {}
+        self.making = asyncio.Lock()
+        self._retired: set[Holder] = set()
+
+    @property
+    def all(self) -> list[Holder]:
+        return [*self._retired, *([self.present] if self.present is not None else [])]
+
+    def take_all(self) -> list[Holder]:
+        """Return all, of which none is the present one any more."""
+        holders, self.present = self.all, None
+        return holders
+
+    def retire(self) -> None:
+        """Keep the present one until nothing runs in it."""
+        holder, self.present = self.present, None
+        assert holder is not None
+        self._retired.add(holder)
+        holder.gone.add_done_callback(lambda _: self._retired.discard(holder))
+        if not holder.is_busy:
+            holder.kill()
+
+    def kill_idle(self) -> None:
+        """Kill the old ones in which nothing runs any more."""
+        for holder in [one for one in self._retired if not one.is_busy]:
+            holder.kill()
+
+
 class OneCage:
     """The cage `key`. `root` is the project's folder, `names` takes away forbidden new names, `read_only` are
     folders that every cage shows."""
@@ -59,29 +93,25 @@ class OneCage:
         self.key = key
         self.cage = cage
         self.root = root
-        self._real, self._real_root = real_mounts(cage, root)
+        self._real = real_mounts(cage, root)
         self._children = children
         self._read_only = tuple(read_only)
         self._egress = egress
         self._names = names
-        self._holder: Holder | None = None
-        self._seen: dict[str, Identity | None] = {}
-        self._retired: set[Holder] = set()
-        self._making = asyncio.Lock()
-        self._limits = replace(cage.limits, pids=cage.limits.pids or MOST_PROCESSES)
-        self._groups: ControlGroups | None = None
-        self._processor_is_used_up = False
+        self._holders = _Holders()
+        self._bounds = CageBounds(replace(cage.limits, pids=cage.limits.pids or MOST_PROCESSES))
         self._keeper: asyncio.Task[None] | None = None
         self._looking: set[asyncio.Task[None]] = set()
         self._ended = False
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
-        self.starter = CageStarter(self, egress.variables | dict(cage.env), self._process_limits)
+        self.starter = CageStarter(self, egress.variables | dict(cage.env), self._bounds.of_process)
 
     @asynccontextmanager
     async def lend(self, *, starting: bool) -> AsyncIterator[Holder]:
         """Give a holder that fits the cage. Raises ToolError `cage_unavailable`, and `walltime_exceeded`
         when it is to start something."""
-        async with self._making:
+        holders = self._holders
+        async with holders.making:
             if self._ended:
                 raise ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
             if self._keeper is None:  # here, as the cage's end looks for it before it waits for a making
@@ -93,17 +123,15 @@ class OneCage:
                 self.wall_time.begin()
             if starting and self._names.is_quick:
                 await self._names.settle(self.is_busy, always=True)
-            holder = self._holder
-            if holder is not None and (holder.gone.done() or not self._fits()):
-                self._retire(holder)
-                self._holder = None
-            if self._holder is None:
+            if holders.present is not None and (holders.present.gone.done() or not self._fits()):
+                holders.retire()
+            if holders.present is None:
                 await self._names.settle(self.is_busy, always=True)
-                self._holder = await self._make()
+                holders.present = await self._make()
             if starting:
                 self.wall_time.begin()  # once more: a holder that is being made is not killed at its end
                 self._names.began()
-            holder = self._holder
+            holder = holders.present
         yield holder
 
     async def settle(self) -> Settled:
@@ -130,16 +158,14 @@ class OneCage:
             self._keeper.cancel()
             await asyncio.wait({self._keeper})
         await self._names.stop_watching()
-        async with self._making:
-            holders = [*self._retired, *([self._holder] if self._holder is not None else [])]
-            self._holder = None
+        async with self._holders.making:
+            holders = self._holders.take_all()
         await asyncio.gather(*(holder.aclose() for holder in holders))
         await self._egress.aclose()
         await asyncio.gather(*self._looking)
         await self._names.settle_all()
         self._names.close()
-        if self._groups is not None:
-            await self._groups.remove_all()
+        await self._bounds.remove()
 
     def take_refused(self) -> dict[str, str]:
         """Return the hosts that were refused since this was asked last, each with the kind of refusal."""
@@ -148,42 +174,26 @@ class OneCage:
     def exceeded(self) -> frozenset[str]:
         """Return the limits, but for the wall time, by which something in it was killed or refused, as far
         as they are counted for the whole cage."""
-        found = frozenset({"cpu_seconds"}) if self._processor_is_used_up else frozenset[str]()
-        return found if self._groups is None else found | self._groups.exceeded()
+        return self._bounds.exceeded()
 
     def is_busy(self) -> bool:
-        present = () if self._holder is None else (self._holder,)
-        return any(holder.is_busy for holder in (*self._retired, *present))
+        return any(holder.is_busy for holder in self._holders.all)
 
     def _fits(self) -> bool:
-        return not self._names.outdated and all(identity(path) == was for path, was in self._seen.items())
+        seen = self._holders.seen
+        return not self._names.outdated and all(identity(path) == was for path, was in seen.items())
 
     def _kill(self) -> None:
-        for holder in (*self._retired, *([self._holder] if self._holder is not None else [])):
+        for holder in self._holders.all:
             holder.kill()
-
-    def _retire(self, holder: Holder) -> None:
-        """Keep an old holder until nothing runs in it."""
-        self._retired.add(holder)
-        holder.gone.add_done_callback(lambda _: self._retired.discard(holder))
-        if not holder.is_busy:
-            holder.kill()
-
-    def _process_limits(self) -> dict[str, int]:
-        grouped = frozenset[str]() if self._groups is None else self._groups.controllers
-        return process_limits(self._limits, grouped=grouped)
 
     async def _look_after(self) -> None:
         """End old holders in which nothing runs any more, and count processor time where something counts it
         for all of the cage."""
-        most = self.cage.limits.cpu_seconds
         while True:
             await asyncio.sleep(COUNT_SECONDS)
-            for holder in [one for one in self._retired if not one.is_busy]:
-                holder.kill()
-            used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
-            if used is not None and most is not None and used > most:
-                self._processor_is_used_up = True
+            self._holders.kill_idle()
+            if self._bounds.uses_up_processor():
                 self._kill()
 
     async def _make(self) -> Holder:
@@ -200,16 +210,15 @@ class OneCage:
         program = shutil.which(PROGRAM, path=SEARCH_PATH)
         if program is None:
             raise SpawnFailed("bubblewrap is not installed")
-        if self._groups is None:
-            self._groups = ControlGroups.make(self._limits)
+        self._bounds.make()
         folders = [*system_view.interpreter_folders()]
         for path in self._read_only:
             folders += system_view.folder_and_alias(path)
         shown = [one.path for one in folders if one.link is None]
         places = await asyncio.to_thread(
             open_places,
-            self._real,
-            self._real_root,
+            self._real.cage,
+            self._real.root,
             shown,
             self._names.known,
             self._names.rules_of,
@@ -220,7 +229,7 @@ class OneCage:
             self._names.learn(places.protected)
             places.protected.clear()
             self._names.outdated = False
-            self._seen = places.seen
+            self._holders.seen = places.seen
         finally:
             places.close()
         return holder
@@ -248,8 +257,7 @@ class OneCage:
         holder = Holder(bubble, daemons, self.key)
         try:
             await holder.ready(START_SECONDS)
-            if self._groups is not None:
-                self._groups.take(holder.pid)
+            self._bounds.take(holder.pid)
             await self._egress.open(holder)
         except BaseException:
             await holder.aclose()
@@ -259,8 +267,8 @@ class OneCage:
     def _wrap(self, wrapping: bubblewrap.Wrapping, places: Places, links: list[Shown]) -> None:
         if any(bound.path == "/" for bound in places.outer):
             raise SpawnFailed("the whole file system cannot be granted; grant folders in it")
-        if self.root != self._real_root:
-            links.append(Shown(str(self.root), str(self._real_root)))
+        if self.root != self._real.root:
+            links.append(Shown(str(self.root), str(self._real.root)))
         state = None
         if self.cage.state_folder is not None:
             state = _kept_folders(wrapping, self.cage.state_folder)
