@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -18,9 +18,9 @@ from typing import Any
 
 from app.bridges.lsp.connection import Connection, Hooks, ServerEnded
 from app.bridges.lsp.diagnostics import Diagnostics
+from app.bridges.lsp.disk_news import DiskNews
 from app.bridges.lsp.documents import Decode, OpenDocuments, OpenText
 from app.bridges.lsp.file_uris import path_to_uri
-from app.bridges.lsp.known_files import KnownFiles
 from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.lsp.resolution import ResolvedServer
 from app.bridges.lsp.server_places import ServerPlace
@@ -30,7 +30,6 @@ from app.bridges.rpc.peer import ResponseError
 from app.workspace import RootFolder
 from app.workspace.tree_watch import FileChange, TreeWatch
 
-MAX_NEWS = 20_000
 MAX_SHOWN = 50
 MAX_UNSENT = 1_000
 SCAN_SECONDS = 3.0
@@ -54,16 +53,11 @@ class ServerRun:
         self.documents: OpenDocuments
         self.diagnostics: Diagnostics
         self._project = project
-        self._watch = watch
-        self._news: dict[str, FileChange] = {}
-        self._files = KnownFiles(project.path)
+        self._disk = DiskNews(project.path, watch)
         self._watched: WatchedGlobs | None = None
         self._pending: list[FileChange] = []
         self._unsent: list[FileChange] = []
-        self._missed = False
-        self._known_at = time.time_ns()
         self._telling = asyncio.Lock()
-        self._unsubscribe: Callable[[], None] = lambda: None
         self._early: list[tuple[str, Any, int]] = []
         self.sight: Sight | None = None
         """What of the project its cage shows, None where that is all of it."""
@@ -81,22 +75,21 @@ class ServerRun:
         """Start the server; `spawned` is called when its process runs. `contents` stand in place of what
         files hold on disk. Raises ServerEnded."""
         self.sight = place.sight
-        self._unsubscribe = self._watch.subscribe(self._on_disk)
-        self._relies_on_watch = self._watch.exact
-        scanning = asyncio.create_task(asyncio.to_thread(self._files.scan), name="files for a server")
+        self._disk.subscribe()
+        scanning = asyncio.create_task(asyncio.to_thread(self._disk.scan), name="files for a server")
         try:
             self.connection = await Connection.open(
                 place,
                 self.server,
                 root,
                 Hooks(spawned, self._notified, self._refreshed),
-                watches_files=self._relies_on_watch,
+                watches_files=self._disk.relies_on_watch,
                 seconds=seconds,
             )
             self._take_up(decode, language_id, contents)
             await scanning
         except BaseException:
-            self._unsubscribe()
+            self._disk.unsubscribe()
             scanning.cancel()
             raise
 
@@ -152,7 +145,7 @@ class ServerRun:
 
     def forget(self, reason: ServerEnded) -> None:
         """End the run; every waiter gets the reason."""
-        self._unsubscribe()
+        self._disk.unsubscribe()
         self.bell.end(reason)
 
     def _notified(self, method: str, params: Any, size: int) -> None:
@@ -177,52 +170,14 @@ class ServerRun:
         self.changes += 1
         self.diagnostics.something_changed(paths, saved=False)
 
-    def _on_disk(self, changes: Sequence[FileChange] | None) -> None:
-        if changes is None or len(self._news) + len(changes) > MAX_NEWS:
-            self._missed = True
-            self._news.clear()
-            return
-        for change in changes:
-            before = self._news.get(change.path)
-            if before is not None and before.kind == "created" and change.kind == "changed":
-                continue
-            if before is not None and before.kind == "deleted" and change.kind == "created":
-                change = FileChange("changed", change.path, change.is_folder)
-            self._news[change.path] = change
-
     async def _notify_of_files(self) -> None:
         # One at a time: who comes second must not overtake what the first is about to tell.
         async with self._telling:
-            now = time.time_ns()
-            self._watch.drain()
-            missed = self._missed or (self._relies_on_watch and not self._watch.exact)
+            self._pending += await self._disk.taken(set(self.documents.paths()), self.sight)
             late = self._unsent and self.connection.capabilities.watched() is not self._watched
-            if not (self._news or missed or self._pending or late):
-                self._known_at = now
-                return
-            news, self._news, self._missed = self._news, {}, False
-            since = self._known_at if missed else None
-            try:
-                changes = await asyncio.to_thread(self._changes, news, since)
-            except BaseException:
-                self._news, self._missed = {**news, **self._news}, self._missed or missed
-                raise
-            self._known_at = now
-            self._pending += changes
-            await self._notify([*self._unsent, *self._pending])
-            self._pending.clear()
-
-    def _changes(self, news: Mapping[str, FileChange], since: int | None) -> list[FileChange]:
-        """Blocks. Return what these news are; with `since` something was missed, and all that has changed
-        since then is looked for."""
-        # Open documents send their own changes; the server would else see these twice.
-        opened = set(self.documents.paths())
-        changes = [change for change in self._files.taken(news.values()) if not _is_own(change, opened)]
-        every = changes if since is None else changes + self._files.missed(since)
-        sight = self.sight
-        if sight is None:
-            return every
-        return [change for change in every if sight.shown.allows(tuple(change.path.split("/")))]
+            if self._pending or late:
+                await self._notify([*self._unsent, *self._pending])
+                self._pending.clear()
 
     async def _notify(self, changes: list[FileChange]) -> None:
         until = time.monotonic() + LATE_SECONDS
@@ -274,7 +229,3 @@ class _News:
     events: list[dict[str, Any]]
     files: list[FileChange]
     unwanted: list[FileChange]
-
-
-def _is_own(change: FileChange, opened: Set[str]) -> bool:
-    return change.kind == "changed" and change.path in opened
