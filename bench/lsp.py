@@ -104,7 +104,7 @@ class Bench:
             server.command,
             self.root,
             {**self.environment, **server.env},
-            initialization_options=server.behaviour.initialization_options,
+            initialization_options=server.behaviour.options.initialization,
             settings=server.settings,
         )
         for path in dict.fromkeys((self.project.use[0], self.project.heavy[0], self.project.edited)):

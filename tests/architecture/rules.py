@@ -36,15 +36,8 @@ _STATE_COLUMNS = frozenset({"state", "status"})
 _STORES = frozenset({"update", "sqlmodel_update", "model_copy", "decide", "close", "move"})
 _NOTES_WITHOUT_MOVES = frozenset({"app/harness/checkpoints/worktree_notes.py"})
 """What becomes of a note of files is written once; there is no way from one word to another."""
-_LARGE_OBJECTS = frozenset(
-    {
-        ("app/bridges/lsp/language_entry.py", "Behaviour"),
-        ("app/bridges/lsp/lifecycle.py", "Lifecycle"),
-        ("app/bridges/lsp/run.py", "ServerRun"),
-        ("app/tools/contract/definition.py", "ToolDefinition"),
-    }
-)
-"""Descriptions of adapters, servers and tools, limits, and processes with their whole life. None is added."""
+_LARGE_OBJECTS = frozenset({("app/tools/contract/definition.py", "ToolDefinition")})
+"""The description of a tool, which the interface publishes as it is. None is added."""
 _OPEN_KEYWORDS = (
     "app/storage/",  # columns of a row
     "app/bridges/",

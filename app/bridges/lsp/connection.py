@@ -173,7 +173,7 @@ class Connection(ChildConnection):
             case "utf-8" | "utf-16" | "utf-32":
                 self.encoding = encoding
         self.notify("initialized", {})
-        if self._server.settings and self._server.behaviour.told_settings:
+        if self._server.settings and self._server.behaviour.options.told_settings:
             self.notify("workspace/didChangeConfiguration", {"settings": dict(self._server.settings)})
 
     async def _ended(self, reason: str) -> ServerEnded:
@@ -192,5 +192,5 @@ class Connection(ChildConnection):
 
 def options_for(behaviour: Behaviour, *, watches_files: bool) -> dict[str, Any]:
     """Return what the server is initialized with; what was declared wins."""
-    options = behaviour.initialization_options
-    return merged(behaviour.watching_options, options) if watches_files else dict(options)
+    options = behaviour.options
+    return merged(options.watching, options.initialization) if watches_files else dict(options.initialization)

@@ -54,45 +54,57 @@ class Across:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """What a server is set to. `watching` is added to `initialization` where the client watches the files,
+    and left out where the server has to. `settings` answer configuration requests, section by section.
+    `told_settings`: it asks for them only when it gets a notice that there are some; one that asks by itself
+    would load the project twice."""
+
+    initialization: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    watching: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    told_settings: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFiles:
+    """Without one of these `names` in a file's folder or above, a server knows of other files only those that
+    are open or imported; `most_opened` is how many can be opened for that, fewer than documents are kept.
+    `sourceless` are those of the names that do not tell which files there are, unless this word is in them;
+    with an empty word never, and none above it counts."""
+
+    names: frozenset[str] = frozenset()
+    sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    most_opened: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
     """What is particular to one server program, wherever it was declared.
 
     `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
     asked for them unless this is `tsserver`, `flycheck` or `clangd`. `ready`: what shows that the project is
     loaded (`$/progress` ended, a line of the log that `ready_pattern` matches, rust-analyzer's
-    status, clangd's index). `watching_options` are added to `initialization_options` where the client
-    watches the files, and left out where the server has to. `settle_ms`: the quiet time after a
-    publication without a version.
-    `settings` answer configuration requests, section by section. `told_settings`: it asks for them only when
-    it gets a notice that there are some; one that asks by itself would load the project twice.
+    status, clangd's index). `settle_ms`: the quiet time after a publication without a version.
     `mixes_declarations`: asked for references without the declaration it answers with it, or without the use
     that was asked about. `reads_too`: the suffixes of files that others may include and that are no documents
-    of its languages. `config_files`: without one of these in a file's folder or above, it knows of other
-    files only those that are open or imported; `most_opened` is how many can be opened for that, fewer than
-    documents are kept. `sourceless` are those of `config_files` that do not tell which files there are,
-    unless this word is in them; with an empty word never, and none above it counts. `previews`: it soon finds
-    the errors of open documents that are not saved.
+    of its languages. `previews`: it soon finds the errors of open documents that are not saved.
     """
 
     freshness: Freshness = "versioned"
     ready: Signal = "none"
     ready_pattern: str = ""
     settle_ms: int = 300
-    initialization_options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    watching_options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    options: ServerOptions = ServerOptions()
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     max_memory_mb: int = 4096
     answers_again: bool = False
     signals: Signals = Signals()
     new_files: NewFiles = NewFiles()
     across: Across = Across()
-    told_settings: bool = True
+    config: ConfigFiles = ConfigFiles()
     mixes_declarations: bool = False
     reads_too: frozenset[str] = frozenset()
-    config_files: frozenset[str] = frozenset()
-    sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    most_opened: int = 200
     previews: bool = False
 
 

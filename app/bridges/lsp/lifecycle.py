@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,38 +52,69 @@ class Dependencies:
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one server is for: a language of the `table`, below the folder `root` in which it is started, in a
+    project whose root paths are relative to; and what it reads."""
+
+    language: str
+    root: Path
+    project_root: Path
+    table: ServerTable
+    reading: Reading = field(default_factory=Reading)
+
+
+class _Use:
+    """Who uses a server now, and when it was used last."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+        self._users = 0
+
+    @property
+    def is_present(self) -> bool:
+        return self._users > 0
+
+    def noted(self) -> None:
+        self.last = time.monotonic()
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self.noted()
+
+
 class Lifecycle:
     """The runs of one server, at most one at a time. Made by its `LanguageServer`."""
 
-    def __init__(
-        self,
-        language: str,
-        root: Path,
-        project_root: Path,
-        table: ServerTable,
-        dependencies: Dependencies,
-        reading: Reading = Reading(),  # noqa: B008  (frozen)
-    ) -> None:
+    def __init__(self, served: Served, dependencies: Dependencies) -> None:
         self.restarts = Restarts(dependencies.limits.back_off, dependencies.limits.forgive_seconds)
-        self.last_used = time.monotonic()
         self.last_problem = ""
         self.resolved: ResolvedServer | None = None
-        self.limits = dependencies.limits
-        self._language = language
-        self._root = root
-        self._project = RootFolder(project_root)
-        self._table = table
+        self._served = served
+        self._project = RootFolder(served.project_root)
         self._dependencies = dependencies
-        self._reading = reading
+        self._use = _Use()
         self._state = LanguageServerState.STOPPED
         self._run: ServerRun | None = None
         self._starting: asyncio.Task[None] | None = None
         self._guard: asyncio.Task[None] | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._reopen: tuple[str, ...] = ()
-        self._using = 0
         self._stopped_for = ""
         self._closed = False
+
+    @property
+    def language(self) -> str:
+        return self._served.language
+
+    @property
+    def _limits(self) -> ServerLimits:
+        return self._dependencies.limits
 
     @property
     def state(self) -> LanguageServerState:
@@ -96,7 +127,7 @@ class Lifecycle:
 
     @property
     def busy(self) -> bool:
-        return self._using > 0 or self._starting is not None
+        return self._use.is_present or self._starting is not None
 
     @property
     def is_ending(self) -> bool:
@@ -105,17 +136,15 @@ class Lifecycle:
 
     @property
     def name(self) -> str:
-        return self.resolved.program.name if self.resolved is not None else self._language
+        return self.resolved.program.name if self.resolved is not None else self.language
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    @property
+    def last_used(self) -> float:
+        return self._use.last
+
+    def in_use(self) -> AbstractContextManager[None]:
         """While the `with` lasts the server is not idle."""
-        self._using += 1
-        try:
-            yield
-        finally:
-            self._using -= 1
-            self.last_used = time.monotonic()
+        return self._use.begun()
 
     async def running(self) -> ServerRun:
         """Return the present run, started if need be. Raises ToolError `lsp_server_not_found`,
@@ -134,7 +163,7 @@ class Lifecycle:
             elif not await self.fits(run):
                 continue
             else:
-                self.last_used = time.monotonic()
+                self._use.noted()
                 return run
 
     def crashed(self, run: ServerRun, ended: ServerEnded, *, hangs: bool = False) -> None:
@@ -186,9 +215,9 @@ class Lifecycle:
         then = "use the reload action to try again" if given_up else "it is started again with the next call"
         return ToolError(
             "lsp_server_unavailable",
-            f"the {self._language} server ended ({tries} crashes): {problem}; {then}",
+            f"the {self.language} server ended ({tries} crashes): {problem}; {then}",
             detail={
-                "language": self._language,
+                "language": self.language,
                 "restarts": max(0, tries - 1),
                 "problem": problem,
             },
@@ -197,27 +226,27 @@ class Lifecycle:
     def _still_starting(self) -> ToolError:
         return ToolError(
             "lsp_timeout",
-            f"the {self._language} server ({self.name}) is not ready after {self.limits.wait_seconds:g} s: "
+            f"the {self.language} server ({self.name}) is not ready after {self._limits.wait_seconds:g} s: "
             "it has not answered initialize yet and is still starting; ask again later",
-            detail={"language": self._language, "starting": True},
+            detail={"language": self.language, "starting": True},
         )
 
     def _is_closed(self) -> ToolError:
         return ToolError(
             "lsp_server_unavailable",
-            f"the {self._language} server was stopped for good ({self._stopped_for}); repeat the call if the "
+            f"the {self.language} server was stopped for good ({self._stopped_for}); repeat the call if the "
             "project is still open",
-            detail={"language": self._language, "restarts": 0, "problem": self._stopped_for},
+            detail={"language": self.language, "restarts": 0, "problem": self._stopped_for},
         )
 
     async def _started(self) -> None:
         """Wait for the start, begun if it is not; when it is called off, each waiter looks again."""
         starting = self._starting
         if starting is None:
-            starting = asyncio.create_task(self._start(), name=f"start {self._language} server")
+            starting = asyncio.create_task(self._start(), name=f"start {self.language} server")
             starting.add_done_callback(self._start_is_over)
             self._starting = starting
-        await asyncio.wait({starting}, timeout=self.limits.wait_seconds)
+        await asyncio.wait({starting}, timeout=self._limits.wait_seconds)
         if not starting.done():
             raise self._still_starting()
         if not starting.cancelled() and (problem := starting.exception()) is not None:
@@ -232,14 +261,14 @@ class Lifecycle:
 
     async def _start(self) -> None:
         """Start the server, again after a crash at its start, as long as it may be."""
-        until = time.monotonic() + self.limits.start_seconds
+        until = time.monotonic() + self._limits.start_seconds
         while True:
             if self._state is LanguageServerState.UNAVAILABLE:
                 raise self.unavailable()
             if self._endings:
                 await asyncio.wait(set(self._endings))
             await asyncio.sleep(self.restarts.wait_seconds)
-            self.resolved = await asyncio.to_thread(self._table.resolve, self._language)
+            self.resolved = await asyncio.to_thread(self._served.table.resolve, self.language)
             self._become(LanguageServerState.STARTING)
             try:
                 run = await self._begin(self.resolved)
@@ -268,12 +297,12 @@ class Lifecycle:
         run = ServerRun(resolved, self._project, watch)
         try:
             await run.begin(
-                await self._dependencies.places.place(resolved, self._reading, self._root),
-                self._root,
+                await self._dependencies.places.place(resolved, self._served.reading, self._served.root),
+                self._served.root,
                 self._dependencies.decode,
                 self._language_id,
                 note,
-                self.limits.initialize_seconds,
+                self._limits.initialize_seconds,
                 self._dependencies.contents,
             )
         except asyncio.CancelledError:
@@ -286,8 +315,8 @@ class Lifecycle:
         self._run = run
         self._become(LanguageServerState.READY)
         self.restarts.started()
-        self.last_used = time.monotonic()
-        self._guard = asyncio.create_task(self._look_after(run), name=f"look after {self._language} server")
+        self._use.noted()
+        self._guard = asyncio.create_task(self._look_after(run), name=f"look after {self.language} server")
 
     def _leave(self, state: LanguageServerState, why: ServerEnded) -> ServerRun | None:
         """Part from the present run, which the caller ends."""
@@ -304,7 +333,7 @@ class Lifecycle:
 
     async def _look_after(self, run: ServerRun) -> None:
         """Notice the end of a run, and end one that is idle or has grown too large."""
-        limits = self.limits
+        limits = self._limits
         cap = (limits.memory_mb or run.server.behaviour.max_memory_mb) * 1024 * 1024
         while True:
             if await run.connection.ended_within(limits.look_seconds):
@@ -324,7 +353,7 @@ class Lifecycle:
         self._record("stopped", {"reason": reason})
 
     def _aside(self, ending: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(ending, name=f"end {self._language} server")
+        task = asyncio.create_task(ending, name=f"end {self.language} server")
         self._endings.add(task)
         task.add_done_callback(self._ending_is_over)
 
@@ -344,11 +373,11 @@ class Lifecycle:
             self._become(LanguageServerState.UNAVAILABLE)
 
     def _record(self, event: str, data: dict[str, Any]) -> None:
-        self._dependencies.record(f"code.lsp.server_{event}", {"language": self._language, **data})
+        self._dependencies.record(f"code.lsp.server_{event}", {"language": self.language, **data})
 
     def _language_id(self, path: str) -> str | None:
-        found = self._table.language_of(path)
-        return found[1] if found is not None and found[0] == self._language else None
+        found = self._served.table.language_of(path)
+        return found[1] if found is not None and found[0] == self.language else None
 
     def _become(self, state: LanguageServerState) -> None:
         self._state = move(self._state, state)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.bridges.installed.written_programs import CagedAgent
-from app.bridges.lsp.lifecycle import Dependencies
+from app.bridges.lsp.lifecycle import Dependencies, Served
 from app.bridges.lsp.resolution import Declared, ServerTable
 from app.bridges.lsp.server import LanguageServer
 from app.bridges.lsp.server_sight import Reading
@@ -112,7 +112,7 @@ class ProjectLanguages:
         language, root = await self._place(path)
         dependencies = replace(self._dependencies, contents=contents)
         reading = Reading(self._bound(readable), self.declared.agents)
-        server = LanguageServer(language, root, self.root, self.table, dependencies, reading)
+        server = LanguageServer(Served(language, root, self.root, self.table, reading), dependencies)
         if self._closed:
             raise self._is_closed(language)
         self._beside.add(server)
@@ -229,7 +229,8 @@ class ProjectLanguages:
         if server is None:
             self._make_room(language, readable)
             reading = Reading(readable, self.declared.agents)
-            server = LanguageServer(language, root, self.root, self.table, self._dependencies, reading)
+            served = Served(language, root, self.root, self.table, reading)
+            server = LanguageServer(served, self._dependencies)
             self._servers[language, root, readable] = server
         return server
 

@@ -144,10 +144,10 @@ class ServerTable:
         self, language: str, found: Installed, declared: Declared | None, source: Source
     ) -> ResolvedServer:
         behaviour = _behaviour(found)
-        behaviour = replace(
-            behaviour, initialization_options=merged(behaviour.initialization_options, found.options)
-        )
-        settings = merged(behaviour.settings, found.settings)
+        options = behaviour.options
+        initialization = merged(options.initialization, found.options)
+        behaviour = replace(behaviour, options=replace(options, initialization=initialization))
+        settings = merged(options.settings, found.settings)
         env = {"PATH": self._places.search_path, **behaviour.env}
         if declared is not None:
             settings = merged(settings, declared.settings)

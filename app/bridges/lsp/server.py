@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -22,12 +21,10 @@ from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
 from app.bridges.lsp.documents import OpenText
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.language_entry import Behaviour
-from app.bridges.lsp.lifecycle import Dependencies, Lifecycle
+from app.bridges.lsp.lifecycle import Dependencies, Lifecycle, Served
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.preview import previewed
-from app.bridges.lsp.resolution import ServerTable
 from app.bridges.lsp.run import ServerRun
-from app.bridges.lsp.server_sight import Reading
 from app.bridges.lsp.sharing import Sharing
 from app.bridges.lsp.turns import Turns
 from app.bridges.rpc.peer import ResponseError
@@ -46,27 +43,12 @@ _TURN_SECONDS = 1.0
 
 
 class LanguageServer:
-    """Starts and restarts as needed; every method may be called at any time, by many at once.
+    """Starts and restarts as needed; every method may be called at any time, by many at once."""
 
-    `root` is the folder that the server is started in, `project_root` the one that paths are
-    relative to.
-    """
-
-    def __init__(
-        self,
-        language: str,
-        root: Path,
-        project_root: Path,
-        table: ServerTable,
-        dependencies: Dependencies,
-        reading: Reading = Reading(),  # noqa: B008  (frozen)
-    ) -> None:
-        self.reading = reading
-        self.language = language
-        self.root = root
-        self.project_root = project_root
-        self.table = table
-        self.lifecycle = Lifecycle(language, root, project_root, table, dependencies, reading)
+    def __init__(self, served: Served, dependencies: Dependencies) -> None:
+        self.language, self.reading = served.language, served.reading
+        self.root, self.project_root = served.root, served.project_root
+        self.lifecycle = Lifecycle(served, dependencies)
         self._limits = dependencies.limits
         self._sharing = Sharing()
         self._turns = Turns()
@@ -110,42 +92,8 @@ class LanguageServer:
         return self._run.readiness.doing if self._run is not None else ""
 
     @property
-    def mixes_declarations(self) -> bool:
-        """Whether the server does not tell uses from declarations by itself."""
-        return self._behaviour.mixes_declarations
-
-    @property
-    def config_files(self) -> frozenset[str]:
-        """Without one of these above a file, the server knows of others only what is open or imported."""
-        return self._behaviour.config_files
-
-    @property
-    def sourceless(self) -> Mapping[str, str]:
-        """Those of the `config_files` that tell of no others unless this word is in them."""
-        return self._behaviour.sourceless
-
-    @property
-    def takes_any_folder(self) -> bool:
-        """Whether a file that is opened has it load the file's unit, wherever that is."""
-        return self._behaviour.across.takes_any_folder
-
-    @property
-    def renames_own_files(self) -> bool:
-        """Whether it renames what is declared in another unit in that one only."""
-        return self._behaviour.across.renames_own_files
-
-    @property
-    def splits_shorthands(self) -> bool:
-        """Whether it renames a name that is a property and a variable at once as if it were one."""
-        return self._behaviour.across.splits_shorthands
-
-    @property
-    def most_opened(self) -> int:
-        """How many files can be opened in its stead."""
-        return self._behaviour.most_opened
-
-    @property
-    def _behaviour(self) -> Behaviour:
+    def behaviour(self) -> Behaviour:
+        """What is particular to the server; that of an ordinary one until it is known which it is."""
         resolved = self.lifecycle.resolved
         return resolved.behaviour if resolved is not None else _ORDINARY
 
@@ -254,7 +202,7 @@ class LanguageServer:
     @property
     def checks_open_texts(self) -> bool:
         """Whether its diagnostics are for the texts that are open, not for what is on disk."""
-        return self._behaviour.freshness != "flycheck"
+        return self.behaviour.freshness != "flycheck"
 
     def load_seconds_left(self, *, whole: bool) -> float:
         """Return how much longer a first load that is under way may take, in seconds; 0 where a request is
@@ -284,11 +232,6 @@ class LanguageServer:
                 raise self._refused("textDocument/diagnostic", refusal) from None
 
         return await self._with_run(diagnose)
-
-    @property
-    def previews(self) -> bool:
-        """Whether it soon finds the errors of contents that are not written."""
-        return self._behaviour.previews
 
     async def preview(
         self, contents: Mapping[str, bytes], paths: Sequence[str], *, seconds: float

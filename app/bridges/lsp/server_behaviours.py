@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from app.bridges.lsp.language_entry import Across, Behaviour, NewFiles, Signals
+from app.bridges.lsp.language_entry import Across, Behaviour, ConfigFiles, NewFiles, ServerOptions, Signals
 
 _PYRIGHT_LOADED = r"^(?:Found \d+ source files?|No source files found)"
 _PYRIGHT_ANALYSIS = {
@@ -24,9 +24,11 @@ _PYRIGHT = Behaviour(
     new_files=NewFiles(shown=True, scans_late=True),
     across=Across(renames_own_files=True),
     previews=True,
-    told_settings=False,
+    options=ServerOptions(
+        told_settings=False,
+        settings={"python": {"analysis": _PYRIGHT_ANALYSIS}, "pyright": {"disableOrganizeImports": False}},
+    ),
     mixes_declarations=True,
-    settings={"python": {"analysis": _PYRIGHT_ANALYSIS}, "pyright": {"disableOrganizeImports": False}},
 )
 _BASEDPYRIGHT = Behaviour(
     freshness="pull",
@@ -35,54 +37,64 @@ _BASEDPYRIGHT = Behaviour(
     new_files=NewFiles(shown=True, scans_late=True),
     across=Across(renames_own_files=True),
     previews=True,
-    told_settings=False,
+    options=ServerOptions(
+        told_settings=False,
+        # As pyright checks; its own stricter default is for those who choose it in their project.
+        settings={
+            "python": {"analysis": _PYRIGHT_ANALYSIS},
+            "basedpyright": {"analysis": {**_PYRIGHT_ANALYSIS, "typeCheckingMode": "standard"}},
+        },
+    ),
     mixes_declarations=True,
-    # As pyright checks; its own stricter default is for those who choose it in their project.
-    settings={
-        "python": {"analysis": _PYRIGHT_ANALYSIS},
-        "basedpyright": {"analysis": {**_PYRIGHT_ANALYSIS, "typeCheckingMode": "standard"}},
-    },
 )
 _OF_TYPESCRIPT = frozenset({"tsconfig.json", "jsconfig.json"})
 _TYPESCRIPT = Behaviour(
-    config_files=_OF_TYPESCRIPT,
+    config=ConfigFiles(names=_OF_TYPESCRIPT),
     across=Across(takes_any_folder=True, splits_shorthands=True),
     previews=True,
     freshness="tsserver",
     ready="progress",
     mixes_declarations=True,
-    initialization_options={
-        "hostInfo": "kaged",
-        # The syntax server answers before the project is loaded, with half of the places.
-        "tsserver": {"useSyntaxServer": "never"},
-        "disableAutomaticTypingAcquisition": True,
-        # A rename at a use renames the symbol itself, not only its name in that file.
-        "preferences": {"allowRenameOfImportPath": False, "providePrefixAndSuffixTextForRename": False},
-    },
-    # With it, the server sees only the changes that it is notified of.
-    watching_options={"tsserver": {"useClientFileWatcher": True}},
+    options=ServerOptions(
+        initialization={
+            "hostInfo": "kaged",
+            # The syntax server answers before the project is loaded, with half of the places.
+            "tsserver": {"useSyntaxServer": "never"},
+            "disableAutomaticTypingAcquisition": True,
+            # A rename at a use renames the symbol itself, not only its name in that file.
+            "preferences": {"allowRenameOfImportPath": False, "providePrefixAndSuffixTextForRename": False},
+        },
+        # With it, the server sees only the changes that it is notified of.
+        watching={"tsserver": {"useClientFileWatcher": True}},
+    ),
 )
 _TYPESCRIPT_7 = Behaviour(
-    config_files=_OF_TYPESCRIPT,
+    config=ConfigFiles(names=_OF_TYPESCRIPT),
     across=Across(takes_any_folder=True, splits_shorthands=True),
     previews=True,
     freshness="pull",
     new_files=NewFiles(watches_late=True),
-    settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
+    options=ServerOptions(
+        settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
+    ),
 )
 _GO = Behaviour(
     answers_again=True,
     previews=True,
-    # It waits a second for a human to type on before it looks at packages that import the changed one.
-    settings={"gopls": {"diagnosticsDelay": "100ms"}},
+    options=ServerOptions(
+        # It waits a second for a human to type on before it looks at packages that import the changed one.
+        settings={"gopls": {"diagnosticsDelay": "100ms"}},
+    ),
 )
 _RUST = Behaviour(
     freshness="flycheck",
     ready="server_status",
     # It always tells of its state, on a busy machine late; what it answers before that lacks everything.
     signals=Signals(failed_check_pattern=r"\bcargo check failed\b", unannounced_seconds=90.0),
-    # Its own checks do not wait for, or undo, the builds of others.
-    initialization_options={"cargo": {"targetDir": True}},
+    options=ServerOptions(
+        # Its own checks do not wait for, or undo, the builds of others.
+        initialization={"cargo": {"targetDir": True}},
+    ),
     # What a project's dependencies are is for the project's own builds to fetch.
     env={"CARGO_NET_OFFLINE": "true"},
     max_memory_mb=6144,
@@ -90,49 +102,61 @@ _RUST = Behaviour(
 _JSON = Behaviour(
     freshness="pull",
     settle_ms=400,
-    # A schema named by a file of the project is read from disk, never from an address.
-    initialization_options={"provideFormatter": True, "handledSchemaProtocols": ["file"]},
-    settings={"json": {"validate": {"enable": True}, "format": {"enable": True}}},
+    options=ServerOptions(
+        # A schema named by a file of the project is read from disk, never from an address.
+        initialization={"provideFormatter": True, "handledSchemaProtocols": ["file"]},
+        settings={"json": {"validate": {"enable": True}, "format": {"enable": True}}},
+    ),
 )
 _STYLE_OR_MARKUP = Behaviour(
     freshness="pull",
     settle_ms=400,
     mixes_declarations=True,
-    initialization_options={
-        "provideFormatter": True,
-        "embeddedLanguages": {"css": True, "javascript": True},
-    },
-    settings={
-        **{name: {"validate": True} for name in ("css", "scss", "less")},
-        "html": {"validate": {"scripts": True, "styles": True}},
-        # Without this section the server fails at every check and calls each page clean.
-        "js/ts": {"implicitProjectConfig": {"checkJs": False, "strictNullChecks": True}},
-    },
+    options=ServerOptions(
+        initialization={
+            "provideFormatter": True,
+            "embeddedLanguages": {"css": True, "javascript": True},
+        },
+        settings={
+            **{name: {"validate": True} for name in ("css", "scss", "less")},
+            "html": {"validate": {"scripts": True, "styles": True}},
+            # Without this section the server fails at every check and calls each page clean.
+            "js/ts": {"implicitProjectConfig": {"checkJs": False, "strictNullChecks": True}},
+        },
+    ),
 )
 _YAML = Behaviour(
     freshness="settled",
     settle_ms=400,
-    settings={
-        "yaml": {
-            "validate": True,
-            "hover": True,
-            "completion": True,
-            "schemaStore": {"enable": False},
-            "kubernetesCRDStore": {"enable": False},
+    options=ServerOptions(
+        settings={
+            "yaml": {
+                "validate": True,
+                "hover": True,
+                "completion": True,
+                "schemaStore": {"enable": False},
+                "kubernetesCRDStore": {"enable": False},
+            },
+            # Without these it replaces a tab by the word "undefined".
+            "editor": {"detectIndentation": False},
+            "[yaml]": {"editor.tabSize": 2},
         },
-        # Without these it replaces a tab by the word "undefined".
-        "editor": {"detectIndentation": False},
-        "[yaml]": {"editor.tabSize": 2},
-    },
+    ),
 )
 _BASH = Behaviour(
     signals=Signals(loads_first=True),
     mixes_declarations=True,
     ready="log",
     ready_pattern=r"BackgroundAnalysis: (?:Completed|skipping as|stopped|failed)",
-    settings={"bashIde": {"enableSourceErrorDiagnostics": False, "explainshellEndpoint": ""}},
+    options=ServerOptions(
+        settings={"bashIde": {"enableSourceErrorDiagnostics": False, "explainshellEndpoint": ""}},
+    ),
 )
-_LOADING = Behaviour(freshness="settled", ready="progress", settle_ms=500)
+_LOADING = Behaviour(
+    freshness="settled",
+    ready="progress",
+    settle_ms=500,
+)
 
 BEHAVIOURS: Mapping[str, Behaviour] = {
     "pyright-langserver": _PYRIGHT,
@@ -146,11 +170,13 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "clangd": Behaviour(
         freshness="clangd",
         ready="index",
-        config_files=frozenset(
-            {"compile_commands.json", "build/compile_commands.json", "compile_flags.txt", ".clangd"}
+        config=ConfigFiles(
+            names=frozenset(
+                {"compile_commands.json", "build/compile_commands.json", "compile_flags.txt", ".clangd"}
+            ),
+            sourceless={"compile_flags.txt": "", ".clangd": "CompilationDatabase"},
+            most_opened=40,
         ),
-        sourceless={"compile_flags.txt": "", ".clangd": "CompilationDatabase"},
-        most_opened=40,
         reads_too=frozenset({".def", ".inc", ".icc", ".tcc", ".txx"}),
     ),
     "bash-language-server": _BASH,
@@ -158,48 +184,100 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "vscode-json-language-server": _JSON,
     "vscode-css-language-server": _STYLE_OR_MARKUP,
     "vscode-html-language-server": _STYLE_OR_MARKUP,
-    "jdtls": Behaviour(freshness="settled", ready="progress", settle_ms=800, max_memory_mb=6144),
+    "jdtls": Behaviour(
+        freshness="settled",
+        ready="progress",
+        settle_ms=800,
+        max_memory_mb=6144,
+    ),
     "csharp-ls": _LOADING,
     "OmniSharp": _LOADING,
     "omnisharp": _LOADING,
-    "ruby-lsp": Behaviour(freshness="pull", ready="progress"),
-    "solargraph": Behaviour(freshness="settled", settle_ms=500),
+    "ruby-lsp": Behaviour(
+        freshness="pull",
+        ready="progress",
+    ),
+    "solargraph": Behaviour(
+        freshness="settled",
+        settle_ms=500,
+    ),
     "intelephense": Behaviour(
         signals=Signals(loads_first=True, unannounced_seconds=15.0),
         new_files=NewFiles(shown=True),
         freshness="settled",
         ready="progress",
         settle_ms=500,
-        initialization_options={"clearCache": False},
-        settings={"intelephense": {"telemetry": {"enabled": False}}},
+        options=ServerOptions(
+            initialization={"clearCache": False},
+            settings={"intelephense": {"telemetry": {"enabled": False}}},
+        ),
     ),
     "phpactor": _LOADING,
     "lua-language-server": Behaviour(
         ready="progress",
-        settings={"Lua": {"telemetry": {"enable": False}, "workspace": {"checkThirdParty": False}}},
+        options=ServerOptions(
+            settings={"Lua": {"telemetry": {"enable": False}, "workspace": {"checkThirdParty": False}}},
+        ),
     ),
-    "docker-langserver": Behaviour(freshness="settled"),
+    "docker-langserver": Behaviour(
+        freshness="settled",
+    ),
     "docker-language-server": Behaviour(
-        freshness="settled", initialization_options={"dockerfileExperimental": {}, "telemetry": "off"}
+        freshness="settled",
+        options=ServerOptions(initialization={"dockerfileExperimental": {}, "telemetry": "off"}),
     ),
-    "terraform-ls": Behaviour(freshness="settled", settle_ms=500),
-    "tofu-ls": Behaviour(freshness="settled", settle_ms=500),
-    "zls": Behaviour(freshness="settled"),
-    "kotlin-lsp": Behaviour(freshness="pull", ready="progress", max_memory_mb=6144),
-    "kotlin-language-server": Behaviour(freshness="settled", ready="progress", settle_ms=800),
-    "sourcekit-lsp": Behaviour(ready="progress"),
+    "terraform-ls": Behaviour(
+        freshness="settled",
+        settle_ms=500,
+    ),
+    "tofu-ls": Behaviour(
+        freshness="settled",
+        settle_ms=500,
+    ),
+    "zls": Behaviour(
+        freshness="settled",
+    ),
+    "kotlin-lsp": Behaviour(
+        freshness="pull",
+        ready="progress",
+        max_memory_mb=6144,
+    ),
+    "kotlin-language-server": Behaviour(
+        freshness="settled",
+        ready="progress",
+        settle_ms=800,
+    ),
+    "sourcekit-lsp": Behaviour(
+        ready="progress",
+    ),
     "expert": _LOADING,
-    "elixir-ls": Behaviour(freshness="settled", ready="progress", settle_ms=800),
+    "elixir-ls": Behaviour(
+        freshness="settled",
+        ready="progress",
+        settle_ms=800,
+    ),
     "nextls": _LOADING,
-    "sqls": Behaviour(freshness="settled"),
-    "sql-language-server": Behaviour(freshness="settled"),
-    "svelteserver": Behaviour(freshness="settled", settle_ms=500, mixes_declarations=True),
+    "sqls": Behaviour(
+        freshness="settled",
+    ),
+    "sql-language-server": Behaviour(
+        freshness="settled",
+    ),
+    "svelteserver": Behaviour(
+        freshness="settled",
+        settle_ms=500,
+        mixes_declarations=True,
+    ),
     # Without the hybrid mode it needs no second server for TypeScript, which only editors bring.
     "vue-language-server": Behaviour(
-        freshness="settled", settle_ms=500, initialization_options={"vue": {"hybridMode": False}}
+        freshness="settled",
+        settle_ms=500,
+        options=ServerOptions(initialization={"vue": {"hybridMode": False}}),
     ),
 }
-UNKNOWN = Behaviour(ready="progress")
+UNKNOWN = Behaviour(
+    ready="progress",
+)
 """A server that nothing is known of: progress that it announces is waited for, and versions are used
 where it gives them."""
 

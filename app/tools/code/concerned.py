@@ -111,7 +111,7 @@ def by_server(
     found: dict[LanguageServer, list[str]] = {}
     for name in files:
         one = servers.get(server.project_root / renaming.call.project.root_of(name))
-        if one is None and (name in changed or server.takes_any_folder):
+        if one is None and (name in changed or server.behaviour.across.takes_any_folder):
             one = server
         if one is not None:
             found.setdefault(one, []).append(name)

@@ -94,7 +94,7 @@ async def crossed(
     result = Crossed(declared)
     reaching = [one for one in groups if one.reaches]
     result.not_asked += [one.not_asked(_NO_IMPORT) for one in groups if not one.reaches]
-    if server.takes_any_folder:
+    if server.behaviour.across.takes_any_folder:
         await _open(server, reaching, result)
     else:
         await _join(call, server, reaching, result)

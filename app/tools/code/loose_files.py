@@ -34,16 +34,17 @@ _CHANGING = frozenset({"rename", "rename_file"})
 async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer, word: str) -> None:
     """Have the server know all files that may have to do with `word` of the file, for an answer that is
     about all of them. Raises ToolError `lsp_request_failed` when they are too many."""
-    if call.params.action not in _WHOLE_PROJECT or not server.config_files:
+    config = server.behaviour.config
+    if call.params.action not in _WHOLE_PROJECT or not config.names:
         return
     whole = call.params.action in _CHANGING
     if await call.aside(_is_listed if whole else _is_configured, named, server):
         return
     listing = await _listed(call, server, None)
-    if len(listing.names) > server.most_opened and word:
+    if len(listing.names) > config.most_opened and word:
         listing = await _listed(call, server, word)
-    if len(listing.names) > server.most_opened or not listing.complete:
-        wanted = server.config_files.difference(server.sourceless if whole else ())
+    if len(listing.names) > config.most_opened or not listing.complete:
+        wanted = config.names.difference(config.sourceless if whole else ())
         names = " or ".join(sorted(wanted))
         raise ToolError(
             "lsp_request_failed",
@@ -58,18 +59,18 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
 
 def _is_configured(named: Named, server: LanguageServer) -> bool:
     """Tell whether a configuration is in the file's folder or above. Blocks."""
-    return any(
-        os.path.exists(folder / one) for folder in _folders(named, server) for one in server.config_files
-    )
+    names = server.behaviour.config.names
+    return any(os.path.exists(folder / one) for folder in _folders(named, server) for one in names)
 
 
 def _is_listed(named: Named, server: LanguageServer) -> bool:
     """Tell whether the configuration of the file names others. Blocks."""
+    config = server.behaviour.config
     for folder in _folders(named, server):
-        there = [one for one in server.config_files if os.path.exists(folder / one)]
-        if any(_tells_sources(folder / one, server.sourceless.get(one)) for one in there):
+        there = [one for one in config.names if os.path.exists(folder / one)]
+        if any(_tells_sources(folder / one, config.sourceless.get(one)) for one in there):
             return True
-        if any(server.sourceless.get(one) == "" for one in there):
+        if any(config.sourceless.get(one) == "" for one in there):
             return False
     return False
 

@@ -99,7 +99,7 @@ async def _asked(call: CodeCall, server: LanguageServer, params: dict[str, Any])
     if call.params.action != "references":
         return _Answers(await server.request(method, params))
     wanted = call.params.include_declaration
-    if wanted or not server.mixes_declarations or not server.offers(_METHODS["definition"]):
+    if wanted or not server.behaviour.mixes_declarations or not server.offers(_METHODS["definition"]):
         return _Answers(await server.request(method, {**params, "context": {"includeDeclaration": wanted}}))
     declared = await server.request(_METHODS["definition"], params)
     every = await server.request(method, {**params, "context": {"includeDeclaration": True}})

@@ -84,7 +84,7 @@ async def _of_all(call: CodeCall, server: LanguageServer, asks: _Asks, refusal: 
     paths = [path for one in every for path in one.plan.paths]
     changed = await call.aside(lambda: frozenset(map(os.path.realpath, paths)))
     for other in (server, *(one for one, _ in beside.servers)):
-        if other.renames_own_files and (beside.declaration is not None or other is server):
+        if other.behaviour.across.renames_own_files and (beside.declaration is not None or other is server):
             every.append(await worked_out(call, other, asks.of_left(other, changed)))
     return merged(every)
 
@@ -117,7 +117,7 @@ class _Asks:
         """Return the question to the server of the file that was named. Raises its `refusal`, unless that is
         because the symbol is another unit's."""
         elsewhere = any(group.declares for _, group in self.beside.servers)
-        if elsewhere and server.renames_own_files:
+        if elsewhere and server.behaviour.across.renames_own_files:
             return self.for_places(server)
         if refusal is not None:
             raise refusal
@@ -130,7 +130,7 @@ class _Asks:
         return ask
 
     def of_other(self, server: LanguageServer, group: Group) -> Ask:
-        if server.renames_own_files and not group.declares:
+        if server.behaviour.across.renames_own_files and not group.declares:
             return self.for_places(server)
 
         async def ask() -> Any:

@@ -38,7 +38,7 @@ async def check_errors(renaming: Renaming, checked: Checked, confirmed: str) -> 
     Raises ToolError `rename_leaves_errors` when files would have errors that they do not have now, unless the
     caller confirms just this list. `confirmed` is the digest of another one, or empty."""
     call, server = renaming.call, renaming.server
-    if not server.previews:
+    if not server.behaviour.previews:
         return None
     contents = await call.aside(new_contents, call, server, checked)
     if contents is None:

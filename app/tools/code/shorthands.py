@@ -28,7 +28,7 @@ _Start = tuple[str, int, int]
 async def spelled_out(call: CodeCall, server: LanguageServer, checked: Checked, old: str) -> Checked:
     """Return the change with `{ old }` written out where only its property or only its variable gets the new
     name. Raises ToolError `rename_not_possible` for too many."""
-    if not server.splits_shorthands or not old.isidentifier():
+    if not server.behaviour.across.splits_shorthands or not old.isidentifier():
         return checked
     texts = {
         _relative(call, one): one

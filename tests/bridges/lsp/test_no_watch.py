@@ -21,7 +21,7 @@ def test_a_server_gets_a_watching_client_only_where_one_watches() -> None:
     behaviour = behaviour_of("typescript-language-server")
     watched, unwatched = (options_for(behaviour, watches_files=watches) for watches in (True, False))
     assert watched["tsserver"] == {**unwatched["tsserver"], "useClientFileWatcher": True}
-    assert unwatched == behaviour.initialization_options
+    assert unwatched == behaviour.options.initialization
     assert "useClientFileWatcher" not in unwatched["tsserver"]
 
 

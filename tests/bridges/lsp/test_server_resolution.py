@@ -278,10 +278,10 @@ def test_the_typescript_of_a_project_is_not_run_unless_it_was_chosen(machine: Ma
     install_typescript(machine.root, "5.0.0", server=True)
     assert "one in the project is not trusted" in machine.refusal("typescript").message
     mine = declared("typescript", "typescript-language-server", "--stdio")
-    assert "path" not in machine.resolve("typescript", mine).behaviour.initialization_options["tsserver"]
+    assert "path" not in machine.resolve("typescript", mine).behaviour.options.initialization["tsserver"]
     install_typescript(folder, "5.9.3", server=True)
     for found in (machine.resolve("typescript"), machine.resolve("typescript", mine)):
-        options = found.behaviour.initialization_options["tsserver"]
+        options = found.behaviour.options.initialization["tsserver"]
         assert options["path"] == str(folder / "node_modules" / "typescript" / "lib" / "tsserver.js")
         assert options["useSyntaxServer"] == "never"
 

@@ -124,7 +124,7 @@ def test_a_server_is_known_by_the_name_of_its_program(program: str, like: str) -
 def test_the_measured_facts_are_in_the_table() -> None:
     typescript = behaviour_of("typescript-language-server")
     assert typescript.freshness == "tsserver" and typescript.ready == "progress"
-    assert typescript.initialization_options["tsserver"]["useSyntaxServer"] == "never"
+    assert typescript.options.initialization["tsserver"]["useSyntaxServer"] == "never"
     rust = behaviour_of("rust-analyzer")
     assert (rust.freshness, rust.ready) == ("flycheck", "server_status")
     assert rust.env["CARGO_NET_OFFLINE"] == "true"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
+from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.manager import Declarations, Declared, LanguageServer
 from tests.driver.language_servers import server_command
 from tests.tools.code.conftest import CodeDesk, code_desk, of_agent
@@ -32,6 +34,17 @@ async def loose_desk(base: Path, server: str) -> AsyncIterator[CodeDesk]:
     async with code_desk(base, declarations=Declarations(local=(declared,))) as desk:
         desk.put_all(FILES)
         yield desk
+
+
+def open_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no server have more than two files opened for it."""
+
+    def behaviour(server: LanguageServer) -> Behaviour:
+        resolved = server.lifecycle.resolved
+        known = resolved.behaviour if resolved is not None else Behaviour()
+        return replace(known, config=replace(known.config, most_opened=2))
+
+    monkeypatch.setattr(LanguageServer, "behaviour", property(behaviour))
 
 
 @pytest.mark.requirement("language_servers.tool.references", "language_servers.ready.references")
@@ -64,7 +77,7 @@ async def test_a_rename_is_whole_where_nothing_lists_the_files(tmp_path: Path, s
 
 @pytest.mark.requirement("language_servers.tool.rename", "language_servers.tool.errors")
 async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LanguageServer, "most_opened", 2)
+    open_few(monkeypatch)
     async with loose_desk(tmp_path, SERVERS[0]) as desk:
         before = desk.snapshot()
         refused = await desk.refused("rename", **TOTAL, new_name="sum")
@@ -129,7 +142,7 @@ async def test_a_rename_is_whole_where_only_flags_are_given(
 async def test_where_only_flags_are_given_a_rename_of_too_much_is_refused_and_references_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LanguageServer, "most_opened", 2)
+    open_few(monkeypatch)
     place = {"path": "main.cpp", "line": 2, "symbol": "price"}
     async with clangd_desk(tmp_path, {"compile_flags.txt": "-std=c++17\n"}) as desk:
         before = desk.snapshot()
