@@ -14,11 +14,11 @@ before anything that was asked later is answered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any, Protocol
 
+from app.bridges.lsp.connection import Connection
 from app.bridges.lsp.documents import OpenDocuments, OpenText
 from app.bridges.rpc.peer import ResponseError
 
@@ -30,12 +30,8 @@ _INVALID_AST = -32001
 _NOT_INCLUDED = frozenset({".c", ".C", ".cc", ".cpp", ".cxx", ".c++", ".m", ".mm", ".cu"})
 
 
-class RpcClient(Protocol):
-    def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
-
-
 async def published_all(
-    client: RpcClient, documents: OpenDocuments, text: OpenText, *, rebuild: bool
+    client: Connection, documents: OpenDocuments, text: OpenText, *, rebuild: bool
 ) -> bool:
     """Return when all is published that clangd finds in the present text and its headers, and whether it
     could be asked. `rebuild`: it reads the headers in any case. Raises ResponseError."""
@@ -50,7 +46,7 @@ async def published_all(
     return True
 
 
-async def have_read(client: RpcClient, uris: Sequence[str], seconds: float) -> bool:
+async def have_read(client: Connection, uris: Sequence[str], seconds: float) -> bool:
     """Wait until clangd has read open documents and knows what is named in them, for so long at most, and
     tell whether it has."""
 

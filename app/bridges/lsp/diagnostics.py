@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
 from app.bridges.lsp import clangd, tsserver
-from app.bridges.lsp.client import ServerCapabilities
+from app.bridges.lsp.connection import Connection
 from app.bridges.lsp.documents import OpenDocuments, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
 from app.bridges.lsp.language_entry import Behaviour
@@ -75,20 +75,12 @@ class Unanswered(Exception):
         self.since = since
 
 
-class RpcClient(Protocol):
-    capabilities: ServerCapabilities
-
-    def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
-
-    def notify(self, method: str, params: Any) -> None: ...
-
-
 class Diagnostics:
     """The diagnostics of one run of a server."""
 
     def __init__(
         self,
-        client: RpcClient,
+        client: Connection,
         documents: OpenDocuments,
         behaviour: Behaviour,
         bell: Bell,

@@ -16,12 +16,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
 
 from app.bridges.lsp.changed_part import changed_part
-from app.bridges.lsp.client import ServerCapabilities
+from app.bridges.lsp.connection import Connection
 from app.bridges.lsp.file_uris import path_to_uri
-from app.bridges.lsp.positions import Encoding, LineIndex
+from app.bridges.lsp.positions import LineIndex
 from app.errors import ToolError
 from app.workspace import Policy, RootFolder, Workspace
 
@@ -33,15 +32,6 @@ _UNSURE_NS = 50_000_000
 file systems goes in steps."""
 
 Decode = Callable[[bytes], str | None]
-
-
-class Sender(Protocol):
-    """What documents are sent through."""
-
-    capabilities: ServerCapabilities
-    encoding: Encoding
-
-    def notify(self, method: str, params: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +75,7 @@ class OpenDocuments:
         root: RootFolder,
         decode: Decode,
         language_id: Callable[[str], str | None],
-        sender: Sender,
+        sender: Connection,
         policy: Policy | None = None,
         contents: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from app.bridges.lsp.connection import Connection
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.rpc.peer import ResponseError
 
@@ -20,12 +21,8 @@ _SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
 MAX_ITEMS = 20_000
 
 
-class RpcClient(Protocol):
-    async def request(self, method: str, params: Any) -> Any: ...
-
-
 async def diagnostics(
-    client: RpcClient, path: Path, *, hints: bool = True
+    client: Connection, path: Path, *, hints: bool = True
 ) -> tuple[dict[str, Any], ...] | None:
     """Return the diagnostics as the protocol has them (UTF-16 columns), with or without `hints`; None when
     the server does not answer such requests."""

@@ -27,7 +27,6 @@ __all__ = [
     "TextEdit",
     "TextEdits",
     "apply_text_edits",
-    "parse_text_edits",
     "parse_workspace_edit",
     "path_to_uri",
     "prevailing_line_end",
@@ -144,13 +143,6 @@ def parse_workspace_edit(
         return EditPlan()
     whole = _mapping(edit, "the workspace edit")
     return _Parser(max_operations, max_edits).parse(whole)
-
-
-def parse_text_edits(edits: Any, *, max_edits: int = MAX_EDITS) -> tuple[TextEdit, ...]:
-    """Return a list of the protocol's TextEdits, as formatting answers; null is none.
-
-    Raises MalformedEdit."""
-    return _Parser(1, max_edits).text_edits(edits)
 
 
 class _Parser:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.harness.projects.permissions import RuleScope
@@ -36,7 +36,6 @@ from app.tools.locked import question
 
 log = logging.getLogger("kaged.interactions")
 
-T = TypeVar("T")
 Given = GivenAnswer | Answers | FormValues
 
 _BODIES = {

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.harness.conversation.session_rows import Mode, PostedMessage
@@ -43,8 +43,6 @@ from app.storage.models import Rollback, Run
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
 from app.tools.contract.call import ToolEnvelope
-
-T = TypeVar("T")
 
 
 class SessionManager:

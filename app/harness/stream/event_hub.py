@@ -11,12 +11,11 @@ import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TypeVar
 
 from app.errors import NotFound
 from app.events.union import Heartbeat
 from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
-from app.harness.stream.session_stream import SessionStream, Store
+from app.harness.stream.session_stream import SessionStream
 from app.harness.stream.subscription import (
     NOTHING_SEEN,
     GlobalSubscription,
@@ -24,8 +23,7 @@ from app.harness.stream.subscription import (
     Subscription,
     replay_page,
 )
-
-T = TypeVar("T")
+from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.storage")
 
@@ -65,7 +63,7 @@ class StorageDebts:
 class EventHub:
     """All sessions' streams, and those who listen to all sessions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Storage) -> None:
         self.store = store
         self._streams: OrderedDict[str, SessionStream] = OrderedDict()
         # Also those that were let go of while a session still holds them: two streams of one

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from app.errors import Conflict, StorageError, StorageOutage
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
@@ -18,6 +18,7 @@ from app.harness.stream.frames import Frame, FrameQueue
 from app.harness.stream.live_messages import LiveMessages
 from app.harness.stream.stream_records import HeldPlace, Numbers, Pending, Record, row_of
 from app.ids import now_ms
+from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.storage.writer import Lane
 
@@ -31,21 +32,6 @@ call and the start of the next step are that far apart. With nothing else to do,
 microseconds."""
 
 
-class Store(Protocol):
-    """The part of the storage that streams use."""
-
-    def submit(
-        self,
-        statements: Callable[[UnitOfWork], T],
-        *,
-        durable: bool = False,
-        lane: Lane | None = None,
-        reopens: bool = False,
-    ) -> asyncio.Future[T]: ...
-
-    async def read(self, statements: Callable[[UnitOfWork], T]) -> T: ...
-
-
 class SessionStream:
     """One session's events. All methods but the storage work run on the event loop.
 
@@ -57,7 +43,7 @@ class SessionStream:
     def __init__(
         self,
         session_id: str,
-        store: Store,
+        store: Storage,
         publish_globally: Callable[[Frame], None],
         *,
         reserved: int,

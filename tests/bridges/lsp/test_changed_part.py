@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.bridges.lsp.changed_part import changed_part
 from app.bridges.lsp.positions import Encoding, LineIndex
-from app.bridges.lsp.workspace_edit import apply_text_edits, parse_text_edits
+from app.bridges.lsp.workspace_edit import TextEdits, apply_text_edits, parse_workspace_edit
 
 TEXTS = st.lists(
     st.sampled_from(["a", "b", "é", "👩‍🔬", "\t", "\n", "\r\n", "\r", "e\u0301", "x = 1\n", "def f():\n"]),
@@ -24,8 +24,10 @@ def test_applying_the_change_gives_the_new_text(
 ):
     for after in (new, old[:start] + new[:length] + old[start + length :]):
         change = changed_part(LineIndex(old), LineIndex(after), encoding)
-        edit = parse_text_edits([{"range": change["range"], "newText": change["text"]}])
-        assert apply_text_edits(old, edit, encoding) == after
+        edit = {"range": change["range"], "newText": change["text"]}
+        (changed,) = parse_workspace_edit({"changes": {"file:///p/a": [edit]}}).operations
+        assert isinstance(changed, TextEdits)
+        assert apply_text_edits(old, changed.edits, encoding) == after
 
 
 @pytest.mark.requirement("language_servers.freshness.incremental")

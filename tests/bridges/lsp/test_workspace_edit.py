@@ -18,7 +18,6 @@ from app.bridges.lsp.workspace_edit import (
     TextEdit,
     TextEdits,
     apply_text_edits,
-    parse_text_edits,
     parse_workspace_edit,
     path_to_uri,
     prevailing_line_end,
@@ -56,7 +55,6 @@ def test_changes_by_file():
 
 def test_null_is_nothing_to_do():
     assert parse_workspace_edit(None).operations == parse_workspace_edit({}).operations == ()
-    assert parse_text_edits(None) == ()
 
 
 def test_document_changes_win_and_keep_their_order_and_options():
@@ -183,7 +181,7 @@ def test_what_is_too_much_is_refused():
     with pytest.raises(MalformedEdit, match="more than 10 edits"):
         parse_workspace_edit(many, max_edits=10)
     with pytest.raises(MalformedEdit, match="new text"):
-        parse_text_edits([edit("x" * (33 * 1024 * 1024)), edit("y" * (33 * 1024 * 1024))])
+        parse_workspace_edit({"changes": {"file:///p/a": [edit("x" * (33 * 1024 * 1024))] * 2}})
 
 
 JSON = st.recursive(
