@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -154,9 +155,21 @@ def test_check_finds_the_project_from_a_folder_inside_it(home: Home, tmp_path: P
     assert "kaged init" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the doctor finds in a home whose settings name two programs that are not there."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    home.config.write_text(
+        home.config.read_text()
+        + '\n[lsp.servers.elixir]\ncommand = ["/none/elixir-ls"]\n'
+        + '\n[dap.adapters.elixir]\nadapter = ["/none/elixir-dap"]\n'
+    )
+    found: dict[str, Any] = home.json("doctor")
+    return found
+
+
 @pytest.mark.requirement("command_line.doctor")
-def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> None:
-    report = home.json("doctor")
+def test_doctor_says_what_is_there_and_how_to_get_what_is_not(report: dict[str, Any]) -> None:
     assert report["ok"] is True
     found = {(entry["group"].split(" (")[0], entry["name"]): entry for entry in report["findings"]}
     assert sys.executable in found["system", "python"]["detail"]
@@ -169,11 +182,8 @@ def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> Non
 
 
 @pytest.mark.requirement("language_servers.servers.listed")
-def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Home) -> None:
-    home.config.write_text(
-        home.config.read_text() + '\n[lsp.servers.elixir]\ncommand = ["/none/elixir-ls"]\n'
-    )
-    findings = home.json("doctor")["findings"]
+def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(report: dict[str, Any]) -> None:
+    findings = report["findings"]
     found = {entry["name"]: entry for entry in findings if entry["group"] == "language servers"}
     assert {"python", "typescript", "rust", "zig", "elixir"} <= found.keys() and len(found) >= 21
     assert found["python"]["status"] == "ok"
@@ -182,11 +192,8 @@ def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Hom
 
 
 @pytest.mark.requirement("debugger.adapters.listed")
-def test_doctor_lists_every_runtime_with_its_debug_adapter_or_how_to_get_one(home: Home) -> None:
-    home.config.write_text(
-        home.config.read_text() + '\n[dap.adapters.elixir]\nadapter = ["/none/elixir-dap"]\n'
-    )
-    findings = home.json("doctor")["findings"]
+def test_doctor_lists_every_runtime_with_its_debug_adapter_or_how_to_get_one(report: dict[str, Any]) -> None:
+    findings = report["findings"]
     found = {entry["name"]: entry for entry in findings if entry["group"] == "debug adapters"}
     assert {"python", "c", "cpp", "rust", "zig", "go", "elixir"} <= found.keys()
     assert found["python"]["status"] == "ok" and "debugpy" in found["python"]["detail"]
