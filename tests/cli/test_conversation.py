@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import httpx2
 import orjson
 import pexpect
 import pytest
@@ -49,7 +48,7 @@ def test_ctrl_c_cancels_the_run_and_keeps_what_was_said(daemon: DaemonProcess) -
     terminal.expect("run cancelled")
     terminal.wait()
     assert terminal.exitstatus == 1
-    newest = daemon.home.json("session", "list")["items"][0]
+    newest = daemon.newest_session()
     assert newest["state"] == "idle"
 
 
@@ -142,18 +141,14 @@ def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
     daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     daemon.home.run("send", "--title", "Carried", "please read it")
-    session = daemon.home.json("session", "list")["items"][0]["id"]
+    session = daemon.newest_session()["id"]
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     written = daemon.home.json("session", "export", session, "--output", str(first))
     assert written == {"session_id": session, "file": str(first), "bytes": first.stat().st_size}
     refused = daemon.home.run("session", "import", str(first))
     assert refused.returncode == 1
     assert session in refused.stderr
-    httpx2.delete(
-        f"{daemon.ready['url']}/api/v1/sessions/{session}",
-        headers={"authorization": f"Bearer {daemon.token}"},
-        trust_env=False,
-    ).raise_for_status()
+    daemon.call("DELETE", f"/sessions/{session}")
     assert daemon.home.json("session", "import", str(first))["id"] == session
     daemon.home.json("session", "export", session, "--output", str(second))
     assert second.read_bytes() == first.read_bytes()
@@ -163,7 +158,7 @@ def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
 @pytest.mark.requirement("checkpoint.rollback", "checkpoint.fork")
 def test_a_session_is_rolled_back_brought_back_and_forked(daemon: DaemonProcess, tmp_path: Path) -> None:
     daemon.home.run("send", "--title", "Winding", "please read it")
-    session = daemon.home.json("session", "list")["items"][0]["id"]
+    session = daemon.newest_session()["id"]
     exported = tmp_path / "winding.jsonl"
     daemon.home.run("session", "export", session, "--output", str(exported))
     lines = [json.loads(line) for line in exported.read_text().splitlines()]
@@ -260,11 +255,11 @@ def test_of_a_project_that_never_compiled_every_finding_is_shown(
 
 
 def test_a_first_message_that_is_refused_leaves_no_session_behind(daemon: DaemonProcess) -> None:
-    before = daemon.home.json("session", "list")["total"]
+    before = daemon.call("GET", "/sessions")["total"]
     done = daemon.home.run("send", "hi", "--model", "nope")
     assert done.returncode == 1
     assert "Known aliases: demo" in done.stderr
-    assert daemon.home.json("session", "list")["total"] == before
+    assert daemon.call("GET", "/sessions")["total"] == before
 
 
 def test_what_is_erased_again_fits_on_one_line_of_a_narrow_terminal(daemon: DaemonProcess) -> None:
@@ -291,7 +286,7 @@ def test_a_run_that_goes_in_circles_is_no_success(daemon: DaemonProcess) -> None
 @pytest.mark.requirement("operations.retry", "operations.model")
 def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: DaemonProcess) -> None:
     assert daemon.home.run("send", "fail please").returncode == 1
-    session = daemon.home.json("session", "list")["items"][0]["id"]
+    session = daemon.newest_session()["id"]
     tried = daemon.home.run("session", "retry", session)
     assert "retried as run_" in tried.stdout
     shown = daemon.home.run("attach", session, "--until-idle")
@@ -307,7 +302,7 @@ def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: Dae
 def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "stall please")
     terminal.expect("Thinking it over")
-    session = daemon.home.json("session", "list")["items"][0]["id"]
+    session = daemon.newest_session()["id"]
     waiting = daemon.home.terminal("send", "--session", session, "wait for it")
     waiting.expect("queued|waits|wait")
     listed = daemon.home.json("session", "queue", session)["items"]

@@ -32,8 +32,7 @@ def test_the_list_is_a_table_for_people(daemon: DaemonProcess) -> None:
 def test_a_token_of_an_agent_may_be_for_the_last_session(daemon: DaemonProcess) -> None:
     daemon.home.run("send", "please read it")
     created = daemon.home.json("token", "create", "bot", "--session", "last", "--agent", "primary")
-    newest = daemon.home.json("session", "list")["items"][0]
-    assert created["session_id"] == newest["id"]
+    assert created["session_id"] == daemon.newest_session()["id"]
 
 
 def test_a_token_that_may_only_read_lists_what_belongs_to_a_project(daemon: DaemonProcess) -> None:
@@ -90,15 +89,8 @@ def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
 
 @pytest.mark.requirement("daemon.scopes")
 def test_a_token_is_made_for_one_agent_or_one_plugin(daemon: DaemonProcess) -> None:
-    project = daemon.ready["projects"][0]["id"]
-    headers = {"authorization": f"Bearer {daemon.token}"}
-    opened = httpx2.post(
-        f"{daemon.ready['url']}/api/v1/sessions",
-        json={"project_id": project},
-        headers=headers,
-        trust_env=False,
-    )
-    session = opened.json()["id"]
+    project = daemon.project_id
+    session = daemon.call("POST", "/sessions", {"project_id": project})["id"]
     agent = daemon.home.json("token", "create", "a", "--session", session, "--agent", "primary")
     plugin = daemon.home.json("token", "create", "p", "--project-id", project, "--plugin", "notes")
     both = daemon.home.run("token", "create", "x", "--read-only", "--session", session)

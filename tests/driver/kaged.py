@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import orjson
 import pexpect
 
@@ -197,6 +198,29 @@ class DaemonProcess:
     @property
     def token(self) -> str:
         return Path(self.ready["token_file"]).read_text().strip()
+
+    @property
+    def project_id(self) -> str:
+        return str(self.ready["projects"][0]["id"])
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Call a route below `/api/v1` and return its answer; it must succeed. It takes a small part of the
+        time of a command, where no command is to be shown."""
+        answer = httpx2.request(
+            method,
+            f"{self.ready['url']}/api/v1{path}",
+            json=body,
+            headers={"authorization": f"Bearer {self.token}"},
+            trust_env=False,
+            timeout=30,
+            verify=False,
+        )
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def newest_session(self) -> dict[str, Any]:
+        session: dict[str, Any] = self.call("GET", "/sessions?limit=1")["items"][0]
+        return session
 
     def log(self) -> str:
         return (self.home.folder / "daemon.log").read_text()
