@@ -2,7 +2,8 @@
 
 Times every callback of every loop in this process. Time in which the thread wanted to run and
 another process (or another machine on the same host) had the processor is not the callback's fault
-and is left out. What the test process has gathered before is kept out of garbage collections, as
+and is left out. So is the time in which another thread of this process, which may hold the interpreter's
+lock, wanted to run. What the test process has gathered before is kept out of garbage collections, as
 the daemon does with what it has loaded at its start.
 """
 
@@ -11,16 +12,16 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import threading
 import time
 from asyncio.events import Handle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 LONGEST_SECONDS = 0.050
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+SAMPLE_SECONDS = 0.005
+"""How old the times of waiting may be that a callback is compared with."""
 
 
 @dataclass
@@ -44,31 +45,28 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
     original = Handle._run
     gc.collect()
     gc.freeze()
-    with suppress(FileNotFoundError):
-        descriptor: int | None = None
-        descriptor = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
-
-    def waited() -> float:
-        """Return the seconds for which this thread has waited for a processor so far."""
-        if descriptor is None:
-            return 0.0
-        return int(os.pread(descriptor, 64, 0).split()[1]) / 1e9
+    known = os.path.exists("/proc/self/schedstat")
+    sampled, waits_before, stolen_before = 0.0, dict[str, float](), 0.0
 
     def stolen() -> float:
         """Return the seconds that the host has taken from this machine so far, at the most."""
         with open("/proc/stat", "rb") as file:
-            return int(file.readline().split()[8]) / TICKS_A_SECOND if descriptor is not None else 0.0
+            return int(file.readline().split()[8]) / TICKS_A_SECOND if known else 0.0
 
     def run(handle: Handle) -> None:
-        before, waited_before, stolen_before = time.perf_counter(), waited(), stolen()
+        nonlocal sampled, waits_before, stolen_before
+        before = time.perf_counter()
+        if before - sampled > SAMPLE_SECONDS:
+            sampled, waits_before, stolen_before = before, _waits(), stolen()
         try:
             original(handle)
         finally:
             watch.callbacks += 1
             took = time.perf_counter() - before
-            others = waited() - waited_before + stolen() - stolen_before if took > limit else 0.0
-            if took - others > limit:
-                watch.slow.append((took, _name(handle)))
+            if took > limit:
+                waits = [waited - waits_before.get(thread, 0.0) for thread, waited in _waits().items()]
+                if took - max(waits, default=0.0) - (stolen() - stolen_before) > limit:
+                    watch.slow.append((took, _name(handle)))
 
     Handle._run = run  # type: ignore[method-assign, assignment]
     try:
@@ -76,22 +74,25 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
     finally:
         Handle._run = original  # type: ignore[method-assign]
         gc.unfreeze()
-        if descriptor is not None:
-            os.close(descriptor)
-            descriptor = None  # the callback that ends the block still asks
     watch.check()
 
 
 def waited_for_processors() -> float:
     """Return the seconds that the threads of this process have waited for a processor so far, and the
     host has taken from this machine: what a figure has too much while others keep it busy."""
-    waited = 0
-    for file in Path("/proc/self/task").glob("*/schedstat"):
-        with suppress(OSError):  # a thread that has just ended
-            waited += int(file.read_text().split()[1])
+    waited = sum(_waits().values())
     with suppress(OSError), open("/proc/stat", "rb") as file:
-        return waited / 1e9 + int(file.readline().split()[8]) / TICKS_A_SECOND
-    return waited / 1e9
+        return waited + int(file.readline().split()[8]) / TICKS_A_SECOND
+    return waited
+
+
+def _waits() -> dict[str, float]:
+    """Return for each thread of this process the seconds that it has waited for a processor so far."""
+    waits: dict[str, float] = {}
+    for folder in os.scandir("/proc/self/task"):
+        with suppress(OSError), open(f"{folder.path}/schedstat", "rb") as file:  # it may just have ended
+            waits[folder.name] = int(file.read().split()[1]) / 1e9
+    return waits
 
 
 def _name(handle: Handle) -> str:
