@@ -55,6 +55,7 @@ def test_a_running_daemon_continues_with_a_moved_project_and_all_that_belongs_to
     home.project.rename(root)
     moved = home.json("project", "move", str(home.project), str(root), cwd=root)
     assert moved == {"root": str(root)}
+    assert home.json("project", "move", str(root), str(root), cwd=root) == moved  # no second record
     kept(home, daemon, root, session, session["project_id"])
     (root / "prompts" / "primary.md").write_text("")
     answer = home.run("project", "move", "prj_unknown", str(root), cwd=root)

@@ -43,11 +43,14 @@ def move_rows(uow: UnitOfWork, project_id: str, root: Path, actor: str) -> Moved
     """Give a project another root, and its trust with it.
 
     A project that was loaded from the new root meanwhile, and has neither sessions nor issues, makes room.
-    Raises `NotFound`, or `Conflict` (`project_exists`) for one that has."""
+    Nothing is recorded when the root is the same. Raises `NotFound`, or `Conflict` (`project_exists`) for one
+    that has."""
     row, other = uow.projects.get(project_id), check_move(uow, project_id, root)
     if row is None:
         raise NotFound(f"There is no project {project_id}.")
     before = row.root
+    if before == str(root):
+        return MovedRows(row, before, None)
     if other is not None:
         uow.projects.remove(other.id)
     uow.projects.update(project_id, root=str(root))
