@@ -323,8 +323,14 @@ _SPOKEN = {
 }
 
 
+def _spoken(state: SessionState, event: SessionEvent) -> str:
+    if (state, event) == (SessionState.IDLE, SessionEvent.RESUME_WITH_WORK):
+        return "continuing an unfinished answer"  # nothing is paused: `resume` is refused
+    return _SPOKEN.get(event, event.value)
+
+
 def _possible(state: SessionState) -> str:
-    words = dict.fromkeys(_SPOKEN[SessionEvent(event)] for event in legal_for_operators(state))
+    words = dict.fromkeys(_spoken(state, SessionEvent(event)) for event in legal_for_operators(state))
     return f"Possible: {', '.join(words)}." if words else "It is archived: open another session."
 
 
@@ -332,7 +338,7 @@ def move_session(state: SessionState, event: SessionEvent) -> SessionState:
     """Return the next state; raise `Conflict` when the event is not legal."""
     found = SESSION_MOVES.get((state, event))
     if found is None:
-        wanted = _SPOKEN.get(event, event.value)
+        wanted = _spoken(state, event)
         raise Conflict(
             f"The session is {state.value}: {wanted} is not possible now. {_possible(state)}",
             reason="invalid_transition",

@@ -193,6 +193,8 @@ async def test_a_cancel_of_an_idle_session_names_its_state_and_what_is_legal(dri
     assert details["state"] == "idle"
     assert set(details["legal_events"]) == {"message_posted", "resume_with_work", "rollback", "archive"}
     assert details["reason"] == "invalid_transition"
+    assert "continuing an unfinished answer" in refused["error"]["message"]
+    assert "resuming" not in refused["error"]["message"]
 
 
 async def test_messages_queued_before_a_cancel_stay_until_the_next_post_and_later_ones_run(
