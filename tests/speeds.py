@@ -106,9 +106,12 @@ SLOW: tuple[str, ...] = (
 """They begin in this order, the longest first, so that the processes which share the tests end together."""
 
 NIGHTLY: tuple[str, ...] = (
-    # By day root attacks the tier full, and the ordinary user all three.
+    # By day root attacks the tier full, and the ordinary user all three: the lower ones with a third of the
+    # attacks, marked in the file. The Java adapter takes half as long as all others together.
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-landlock-",
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-none-",
+    "tests/tools/debug/test_matrix.py::test_each_action_does_what_it_did[java]",
+    "tests/tools/debug/test_matrix.py::test_each_kind_of_breakpoint_stops_as_it_did[java]",
     "tests/tools/code/test_generated_monorepos.py::test_no_rename_of_forty_leaves_an_error",
 )
 
@@ -120,6 +123,7 @@ REPEATED: tuple[str, ...] = (
     "tests/e2e/test_kill_idempotency.py",
     "tests/e2e/test_question_restart.py",
     "tests/bridges/dap/test_lifecycle.py",
+    "tests/growth/test_growth.py",
     "tests/harness/compaction/test_soak.py",
     "tests/harness/checkpoints/test_rollback_model.py",
     "tests/workspace/test_path_races.py",

@@ -8,7 +8,7 @@ from tests.attacks.all_cases import CASES
 from tests.attacks.case import Case
 from tests.attacks.conftest import KINDS
 from tests.attacks.oracles import Oracles
-from tests.attacks.scene import TIERS
+from tests.attacks.scene import TIERS, Kind
 
 AREAS = {
     "paths",
@@ -33,10 +33,19 @@ AREAS = {
 }
 WITHOUT_CAGES = {"http", "websocket", "project", "web-fetch"}
 """What nothing in a cage has to do with: the same in every tier, so it is tried in one, as each user."""
+BY_DAY = 3
+"""One in so many attacks on the lower tiers is tried by day, others in each of them; by night all are."""
+
+
+def _marks(kind: Kind, number: int) -> list[pytest.MarkDecorator]:
+    by_day = kind.tier == TIERS[0] or number % BY_DAY == TIERS.index(kind.tier)
+    return [] if by_day else [pytest.mark.nightly]
+
+
 ATTACKS = [
-    pytest.param(kind, case, id=f"{kind}-{case.id}")
+    pytest.param(kind, case, id=f"{kind}-{case.id}", marks=_marks(kind, number))
     for kind in KINDS
-    for case in CASES
+    for number, case in enumerate(CASES)
     if kind.tier in case.tiers and (kind.tier == TIERS[0] or case.area not in WITHOUT_CAGES)
 ]
 

@@ -22,7 +22,7 @@ from tests.driver.sessions import write_project
 from tests.fakes.provider_script import Answer, Delay, RecordedRequest, Reply, Text
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(3, 10)
+KILLS = rounds(2, 10)
 SESSIONS = 6
 MESSAGES = 10
 OTHERS = 8

@@ -21,7 +21,7 @@ from tests.e2e.work_script import complaints_about
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(6, 16)
+KILLS = rounds(4, 16)
 
 ASKED = {"summary": "First.", "questions": [{"id": "a", "title": "Which?", "options": [{"label": "x"}]}]}
 FORM = {"summary": "And.", "fields": [{"name": "b", "label": "B", "type": "text", "required": True}]}

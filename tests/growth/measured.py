@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import app
+from tests.driver.rounds import NIGHT
 from tests.growth.pumps import Pumps, text_of
 
 SMALL, LARGE = 64 * 1024, 256 * 1024
@@ -27,6 +28,9 @@ SCREENED = 16 * 1024
 CLEARLY_LINEAR = 0.006
 """CPU seconds that nothing whose time grows with the square gets by with at `SCREENED` characters."""
 MAX_RATIO = 8
+NEARLY_LINEAR = 4.8
+"""From `SCREENED` to `SMALL`, four times the text. Time of a*n + b*n*n that stays below this ratio
+stays below 7 from `SMALL` to `LARGE`. By day that is enough. By night all is measured."""
 CHECKED_AGAIN = 3
 HARD_STOP = 10
 NOISE = 0.1
@@ -75,8 +79,10 @@ def _apply(pattern: re.Pattern[Any], searches: bool, text: Any) -> None:
 def _measure(name: str, run: Callable[[Any], object], make: Callable[[int], Any]) -> None:
     _say(name)
     signal.setitimer(signal.ITIMER_PROF, HARD_STOP)
-    if _seconds(run, make(SCREENED)) > CLEARLY_LINEAR:
-        small, large = _seconds(run, make(SMALL)), _seconds(run, make(LARGE))
+    screened = _seconds(run, make(SCREENED))
+    small = _seconds(run, make(SMALL)) if screened > CLEARLY_LINEAR else 0.0
+    if small > (0.0 if NIGHT else screened * NEARLY_LINEAR):
+        large = _seconds(run, make(LARGE))
         for _ in range(CHECKED_AGAIN):
             if large / max(small, NOISE) < MAX_RATIO:
                 break

@@ -16,7 +16,8 @@ from app.workspace import Policy, Workspace, descriptors
 from tests.driver.rounds import rounds
 from tests.driver.swapping import CANARY, Arena, swapping
 
-ROUNDS = rounds(6_000, 20_000)
+ROUNDS = rounds(3_000, 20_000)
+FEWER = rounds(1_200, 4_000)
 Use = Callable[[Workspace, Arena, int], None]
 
 
@@ -100,7 +101,7 @@ def test_no_use_of_a_swapped_folder_escapes(arena):
 @pytest.mark.requirement("cages.paths.races")
 def test_no_use_escapes_where_the_kernel_cannot_help(arena, monkeypatch):
     monkeypatch.setattr(descriptors, "_syscall", lambda: None)
-    _check(arena, _race(arena, ROUNDS // 5))
+    _check(arena, _race(arena, FEWER))
 
 
 @pytest.mark.timeout(120)
@@ -112,7 +113,7 @@ def test_no_use_of_what_is_granted_reaches_what_is_not(tmp_path, kernel_helps, m
     arena = Arena.make(tmp_path, "project/hidden")
     cage = {"fs": [{"mode": "rw", "path": "door"}, {"mode": "rw", "path": "safe"}]}
     try:
-        ends = _race(arena, ROUNDS // 5, CagePolicy(cage, arena.root))
+        ends = _race(arena, FEWER, CagePolicy(cage, arena.root))
     finally:
         os.close(arena.door)
     _check(arena, ends, refused="capability_denied")
