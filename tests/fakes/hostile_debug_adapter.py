@@ -24,6 +24,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,17 @@ class Wire:
         self._out = os.fdopen(outgoing, "wb", buffering=1 << 20)
         self._in = os.fdopen(incoming, "rb")
         self._seq = 0
+        self._held = False
+
+    @contextmanager
+    def in_one_write(self) -> Iterator[None]:
+        """Send what is sent meanwhile at once, so that no machine is too slow to read it at once."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self.send_raw(b"")
 
     def receive(self) -> dict[str, Any] | None:
         length = None
@@ -142,7 +155,8 @@ class Wire:
         try:
             with self._lock:
                 self._out.write(raw)
-                self._out.flush()
+                if not self._held:
+                    self._out.flush()
         except (BrokenPipeError, ConnectionError):
             os._exit(1)
 
@@ -442,6 +456,11 @@ class Adapter:
         self.end(0)
 
     def stop(self, reason: str, **fields: Any) -> None:
+        with self.wire.in_one_write():
+            self._tell_of_stop(reason, fields)
+        self.log.write("sent", stopped=reason, line=self.line)
+
+    def _tell_of_stop(self, reason: str, fields: dict[str, Any]) -> None:
         if self.options.wrong_events:
             for name, body in WRONG_EVENTS:
                 self.wire.send("event", event=name, body=body)
@@ -454,7 +473,6 @@ class Adapter:
             self.wire.event("stopped", body)
         for _ in range(self.options.stop_for_ever):
             self.wire.event("stopped", {**body, "reason": "again"})
-        self.log.write("sent", stopped=reason, line=self.line)
 
     def end(self, code: int) -> None:
         if self.options.silent_end:

@@ -134,14 +134,19 @@ class ServerRun:
         if self.readiness.unscanned is None:
             return
         unscanned = self.readiness.unscanned
+        await self._caught_up(deadline)
+        count = self.readiness.scans
+        until = min(deadline, time.monotonic() + SCAN_SECONDS)
+        if not await self.bell.until(lambda: self.readiness.scans > count, until):
+            await self._caught_up(deadline)  # a server without a processor looks when it gets one
+        if self.readiness.unscanned == unscanned:
+            self.readiness.unscanned = None
+
+    async def _caught_up(self, deadline: float) -> None:
+        """Wait until the server has taken all that was sent, and has done what was due by then."""
         with suppress(ResponseError, TimeoutError):
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 await self.connection.request(_NOTHING, None)
-        count = self.readiness.scans
-        until = min(deadline, time.monotonic() + SCAN_SECONDS)
-        await self.bell.until(lambda: self.readiness.scans > count, until)
-        if self.readiness.unscanned == unscanned:
-            self.readiness.unscanned = None
 
     def forget(self, reason: ServerEnded) -> None:
         """End the run; every waiter gets the reason."""
