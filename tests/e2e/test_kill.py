@@ -27,7 +27,7 @@ from tests.driver.sessions import write_project
 from tests.e2e.work_script import SHARED, Worker, broken_files, whole
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(20, 200)
+KILLS = rounds(16, 200)
 LANES = 2
 KILLS_PER_SESSION = 6
 AT_REST = ("idle", "paused")

@@ -18,10 +18,10 @@ import pytest
 from tests.driver.agent_tree import Model, all_of, check_at_rest, check_frames, tree
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.family import write_family
-from tests.driver.rounds import SEED, rounds
+from tests.driver.rounds import SEED
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(4, 10)
+KILLS = 10
 
 
 @pytest.mark.requirement("delegation.tree", "delegation.background", "websocket.resume")

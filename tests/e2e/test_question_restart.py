@@ -15,13 +15,13 @@ from websockets.asyncio.client import ClientConnection
 
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.ledger import check_closed, get, get_all
-from tests.driver.rounds import SEED, rounds
+from tests.driver.rounds import SEED
 from tests.driver.sessions import write_project
 from tests.e2e.work_script import complaints_about
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-KILLS = rounds(4, 16)
+KILLS = 16
 
 ASKED = {"summary": "First.", "questions": [{"id": "a", "title": "Which?", "options": [{"label": "x"}]}]}
 FORM = {"summary": "And.", "fields": [{"name": "b", "label": "B", "type": "text", "required": True}]}

@@ -192,7 +192,7 @@ TestRollbackMachine = pytest.mark.requirement("checkpoint.rollback")(
     pytest.mark.requirement("checkpoint.undo")(pytest.mark.timeout(300)(RollbackMachine.TestCase))
 )
 RollbackMachine.TestCase.settings = settings(
-    max_examples=rounds(25, 60),
+    max_examples=rounds(12, 60),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -19,11 +19,10 @@ from app.bridges.lsp.manager import ServerLimits
 from app.tools.code.diagnostics import MAX_UNANSWERED
 from tests.bridges.conftest import until
 from tests.driver.language_servers import server_path
-from tests.driver.rounds import rounds
 from tests.tools.code.conftest import CodeDesk, code_desk
 
 FILES = 120
-ROUNDS = rounds(3, 12)
+ROUNDS = 12
 NAMES = [f"part{number:03d}" for number in range(FILES)]
 LIMITS = replace(ServerLimits(), forgive_seconds=0.0)
 """Crashes never add up: a server that was killed is always started again."""

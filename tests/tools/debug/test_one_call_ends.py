@@ -12,9 +12,8 @@ import pytest
 
 from tests.driver.debug_adapters import adapter_path, built, copy_of
 from tests.driver.debug_desk import DebugDesk, debug_desk
-from tests.driver.rounds import rounds
 
-ROUNDS = rounds(8, 40)
+ROUNDS = 40
 LONGEST_SECONDS = 3.0
 PYTHON = {"command": "python locks.py"}
 CPP = {"command": "./locks", "runtime": "cpp"}
