@@ -34,7 +34,7 @@ def _is_hard(plain: str) -> bool:
 SOFT_NAMES: tuple[tuple[str, ...], ...] = (
     *(("agents.md",), ("claude.md",), (".cargo", "config.toml"), (".npmrc",), (".yarnrc.yml",)),
     *((".pnpmfile.cjs",), (".pre-commit-config.yaml",), (".github", "workflows"), (".gitattributes",)),
-    *((".mise.toml",), (".tool-versions",)),
+    *((".mise.toml",), (".tool-versions",), ("context.md",), (".agents", "skills")),
 )
 """Ends of paths. They count in a project's own tree."""
 _SOFT = {name[-1]: name for name in SOFT_NAMES}

@@ -94,6 +94,13 @@ class ProjectSettings(Section):
     trusted: tuple[SharedFolder, ...] = ()
 
 
+class InstructionSettings(Section):
+    """`user`: agents are told of the user's own instruction files and skills, in `~/.agents`, `~/.claude` and
+    `~/.kaged`."""
+
+    user: bool = True
+
+
 class LogSettings(Section):
     """`format` auto: human lines on a terminal, JSON lines otherwise."""
 
@@ -243,6 +250,7 @@ class Settings(Section):
     storage: StorageSettings = StorageSettings()
     sandbox: SandboxSettings = SandboxSettings()
     projects: ProjectSettings = ProjectSettings()
+    instructions: InstructionSettings = InstructionSettings()
     log: LogSettings = LogSettings()
     models: dict[str, Chain] = Field(default_factory=dict)
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)

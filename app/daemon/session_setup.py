@@ -6,11 +6,13 @@ Owns: the bundles that sessions and their runs are given. Never: what any part o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from app.config import Settings
+from app.config import Settings, default_config_file
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.compaction.ports import CompactionServices
 from app.harness.delegation.hooks import DelegationHooks
+from app.harness.guidance.session_guidance import GuidanceSources
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.issues.proposals import TodoProposals
 from app.harness.loop.pipeline.audit import AuditProcessor
@@ -79,6 +81,7 @@ def session_services(
         compaction=CompactionServices(base.storage, router, router.catalog, plugins=hooks.compaction),
         hooks=hooks,
         telemetry=base.telemetry,
+        sources=guidance_sources(settings),
     )
     return SessionServices(
         runs=runs,
@@ -90,3 +93,9 @@ def session_services(
         delegation_hooks=DelegationHooks(),
         proposals=proposals,
     )
+
+
+def guidance_sources(settings: Settings) -> GuidanceSources:
+    """Return where files for agents are looked for beside the projects."""
+    home = Path.home() if settings.instructions.user else None
+    return GuidanceSources(home, (settings.daemon.data_dir, settings.config_file or default_config_file()))

@@ -111,10 +111,10 @@ def daemons_own(shown: str) -> ToolError:
 
 
 def closed_to_writes(shown: str) -> ToolError:
-    """Return the refusal to write into a session's scratch folder."""
+    """Return the refusal to write into a session's scratch folder, or into one of a skill."""
     return ToolError(
         "capability_denied",
-        f"{shown} holds output of earlier calls and is read-only; write below the project's root",
+        f"{shown} lies in a read-only folder outside the project; write below the project's root",
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -24,13 +24,13 @@ MAX_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a path points by its text. `parts` are below the project's root, or below the
-    session's scratch folder when `in_scratch`. `shown` is the path as answers echo it;
-    `names_directory` that it ended in a slash."""
+    """Where a path points by its text. `parts` are below the project's root, or below `aside`, a read-only
+    folder outside it: the session's scratch folder, or that of a skill. `shown` is the path as answers echo
+    it; `names_directory` that it ended in a slash."""
 
     parts: tuple[str, ...]
     shown: str
-    in_scratch: bool = False
+    aside: Path | None = None
     names_directory: bool = False
 
 
@@ -40,10 +40,10 @@ def invalid_path(path: str, message: str, **detail: object) -> ToolError:
     return ToolError("invalid_path", f"{message}: {shown!r}", detail={"path": shown, **detail})
 
 
-def locate(root: Path, path: str, *, scratch: Path | None = None) -> Location:
+def locate(root: Path, path: str, *, aside: Sequence[Path] = ()) -> Location:
     """Apply the text rules to `path`, relative to `root`.
 
-    An absolute path is accepted when it names something below the root, or below `scratch`.
+    An absolute path is accepted when it names something below the root, or below a folder of `aside`.
     `a/../b` means `b`. Raises ToolError `invalid_path`.
     """
     _check_text(path)
@@ -51,10 +51,10 @@ def locate(root: Path, path: str, *, scratch: Path | None = None) -> Location:
     if not path.startswith("/"):
         return Location(_below(path.split("/"), path), path, names_directory=names_directory)
     names = _below(path.split("/"), path)
-    if scratch is not None:
-        parts = below(scratch, names)
+    for folder in aside:
+        parts = below(folder, names)
         if parts is not None:
-            return Location(parts, path, in_scratch=True, names_directory=names_directory)
+            return Location(parts, path, aside=folder, names_directory=names_directory)
     parts = below(root, names)
     if parts is None:
         raise invalid_path(

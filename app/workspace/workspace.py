@@ -56,8 +56,9 @@ class Workspace:
     """A project's folder as one caller may use it. Blocking: call it from a thread.
 
     `root` is its name, or the folder itself when shared. `scratch` is a second, read-only folder for absolute
-    paths; `scratch_reader` limits it to files of that agent and of agents below it. `closed` are real files
-    and folders that nobody may use, such as the daemon's data.
+    paths; `scratch_reader` limits it to files of that agent and of agents below it. `library` are further
+    read-only folders for absolute paths. `closed` are real files and folders that nobody may use, such as the
+    daemon's data.
     """
 
     def __init__(
@@ -67,19 +68,22 @@ class Workspace:
         policy: Policy | None = None,
         scratch: Path | None = None,
         scratch_reader: str | None = None,
+        library: tuple[Path, ...] = (),
         closed: tuple[Path, ...] = (),
     ) -> None:
         self._folder = root if isinstance(root, RootFolder) else RootFolder(root)
         self.root = self._folder.path
         self._scratch = scratch
         self._scratch_reader = scratch_reader
+        self._library = library
         self._bounds = Bounds(policy, tuple(PurePosixPath(folder).parts[1:] for folder in closed))
         self._held: int | None = None
         self._held_names: tuple[str, ...] = ()
 
     def locate(self, path: str) -> Location:
         """Apply the text rules only. Raises ToolError `invalid_path`."""
-        return locate(self.root, path, scratch=self._scratch)
+        scratch = () if self._scratch is None else (self._scratch,)
+        return locate(self.root, path, aside=(*scratch, *self._library))
 
     def may_read(self, parts: tuple[str, ...]) -> bool:
         """Tell whether a path below the root may be read, by its text."""
@@ -195,24 +199,29 @@ class Workspace:
     def without_policy(self) -> Workspace:
         """Return the same folder without the caller's policy, to undo what was allowed. Closed files stay
         closed."""
-        other = Workspace(self._folder, scratch=self._scratch, scratch_reader=self._scratch_reader)
+        other = Workspace(
+            self._folder,
+            scratch=self._scratch,
+            scratch_reader=self._scratch_reader,
+            library=self._library,
+        )
         other._bounds = replace(self._bounds, policy=None)
         return other
 
     @contextmanager
     def _base(self, location: Location) -> Iterator[int]:
-        if self._held is not None and not location.in_scratch:
+        if location.aside is not None:
+            with RootFolder(location.aside).opened(location.shown) as aside:
+                yield aside
+        elif self._held is not None:
             yield self._held
-        elif location.in_scratch and self._scratch is not None:
-            with RootFolder(self._scratch).opened(location.shown) as scratch:
-                yield scratch
         else:
             with self._folder.opened("the project's root") as root:
                 yield root
 
     def _check_scratch(self, opened: Opened) -> None:
         """Raise ToolError `file_not_found` for a scratch file of another agent."""
-        if not opened.location.in_scratch or self._scratch_reader is None:
+        if opened.location.aside != self._scratch or self._scratch is None or self._scratch_reader is None:
             return
         if opened.is_directory or not may_read_scratch(opened.parts, self._scratch_reader):
             raise os_problem(
@@ -229,7 +238,7 @@ class Workspace:
 
     def _writable(self, path: str) -> Location:
         location = self.locate(path)
-        if location.in_scratch:
+        if location.aside is not None:
             raise closed_to_writes(location.shown)
         return location
 
@@ -263,10 +272,10 @@ class Workspace:
                 return None
             if names_of(path) != (*root_names, *location.parts):
                 return None
-            if not location.in_scratch:
+            if location.aside is None:
                 self._bounds.judge(location.parts, root_names, "ro")
             check_kind(status, location.shown)
-            if not location.in_scratch:
+            if location.aside is None:
                 self._bounds.check_identity(status, location.shown)
             kept, found = found, None
             return Opened(kept, status, location, location.parts, path)
@@ -288,7 +297,7 @@ class Workspace:
     def _open_by_walk(self, root: int, location: Location) -> Opened:
         with self._walk(root, location, "ro") as resolved:
             root_names = self._root_names(root)
-            if not location.in_scratch:
+            if location.aside is None:
                 self._bounds.judge(resolved.parts, root_names, "ro")
             if resolved.problem is not None:
                 raise os_problem(location.shown, resolved.problem)
@@ -301,7 +310,7 @@ class Workspace:
             try:
                 status = os.fstat(descriptor)
                 check_kind(status, location.shown)
-                if not location.in_scratch:
+                if location.aside is None:
                     inside = (resolved.name,) if resolved.name else ()
                     self._bounds.judge_held(resolved.directory, inside, root_names, "ro", location.shown)
                     self._bounds.check_identity(status, location.shown)
@@ -311,17 +320,17 @@ class Workspace:
             return Opened(descriptor, status, location, resolved.parts, self._key(root, resolved))
 
     def _walk(self, root: int, location: Location, access: Access, *, entry: bool = False) -> ResolvedPath:
-        folder = self._scratch if location.in_scratch and self._scratch is not None else self.root
+        folder = self.root if location.aside is None else location.aside
         root_names = self._root_names(root)
 
         def absolute(target: str) -> tuple[str, ...] | None:
             return below(folder, tuple(name for name in target.split("/") if name not in {"", "."}))
 
         def step(parts: tuple[str, ...]) -> None:
-            if not location.in_scratch:
+            if location.aside is None:
                 self._bounds.judge_step(parts, root_names)
 
-        if not location.in_scratch:  # by the text first: what is refused so is not looked at
+        if location.aside is None:  # by the text first: what is refused so is not looked at
             self._bounds.judge(location.parts, root_names, access)
         try:
             return walk(root, location.parts, absolute, entry=entry, step=step)

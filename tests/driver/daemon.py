@@ -144,7 +144,9 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
 
 
 def settings_for(data_dir: Path, **overrides: Any) -> Settings:
-    """Return settings that trust the projects beside `data_dir`, unless `overrides` say otherwise."""
+    """Return settings that trust the projects beside `data_dir`, and leave out the files of who runs the
+    tests, unless `overrides` say otherwise."""
+    overrides.setdefault("instructions", {"user": False})
     daemon = {"data_dir": str(data_dir), **overrides.pop("daemon", {})}
     projects = overrides.pop("projects", {"trusted": [str(data_dir.parent)]})
     return load_settings(environ={}, overrides={"daemon": daemon, "projects": projects, **overrides})

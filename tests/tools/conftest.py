@@ -14,7 +14,7 @@ from app.errors import ToolError
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import ToolDefinition
-from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, SkillContent, TodoItem
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.service import ToolService
@@ -33,6 +33,7 @@ class Ports:
     todo_list: tuple[TodoItem, ...] = ()
     checkpoints: list[str | None] = field(default_factory=list)
     writes: list[FileWrite] = field(default_factory=list)
+    folders: tuple[Path, ...] = ()
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -52,6 +53,12 @@ class Ports:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         self.todo_list = tuple(todos)
+
+    def skill_folders(self) -> tuple[Path, ...]:
+        return self.folders
+
+    async def skill(self, name: str) -> SkillContent:
+        raise ToolError("skill_not_found", f"There is no skill {name!r}.")
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {}

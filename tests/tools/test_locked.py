@@ -13,7 +13,7 @@ from app.tools.contract.naming import LOCKED_TWINS
 from app.tools.contract.ports import TodoItem
 from app.tools.contract.rules import PermissionRule
 
-LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
+LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
 
 
 @pytest.mark.requirement("locked.shapes")
@@ -27,6 +27,7 @@ LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "ques
         ("grep", {"pattern"}, {"path", "include"}),
         ("bash", {"command"}, {"timeout"}),
         ("todo", set(), {"todos"}),
+        ("skill", {"name"}, set()),
     ],
 )
 async def test_a_locked_tool_takes_its_few_parameters_and_no_others(desk, name, required, optional):

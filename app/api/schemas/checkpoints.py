@@ -25,10 +25,25 @@ class CheckpointAnswer(AnswerModel):
 
 
 class PromptPart(AnswerModel):
-    """One part of a system prompt: `agent`, `instructions`, `plugin:NAME`, `skills` or `environment`."""
+    """One part of a system prompt: `agent`, `workflow`, `instructions:FILE`, `plugin:NAME`, `skills` or
+    `environment`."""
 
     name: str
     text: str
+
+
+class NextPart(PromptPart):
+    """One part of the system prompt of the next call, with its origin: a file, or the name of a plugin."""
+
+    origin: str | None
+    tokens: int = Field(description="Estimated.")
+
+
+class FileWarning(AnswerModel):
+    """An instruction file or a skill that cannot be used as it is, or not as a whole."""
+
+    file: str
+    reason: str
 
 
 class SentPromptAnswer(AnswerModel):
@@ -52,6 +67,10 @@ class PromptAnswer(AnswerModel):
     source: Literal["file", "edited"] = Field(description="`edited`: this session has an edit.")
     pending: bool = Field(description="The edit applies from the end of the pause on.")
     file_digest: str
+    parts: list[NextPart] = Field(
+        description="The whole system prompt of the next call, in order; empty for the prompt of a workflow."
+    )
+    warnings: list[FileWarning] = Field(description="About instruction files and skills.")
     sent: SentPromptAnswer | None = Field(description="What was last sent; null before the first call.")
 
 

@@ -6,7 +6,8 @@ Pure. Never: the system prompt, which is not part of the conversation and always
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from app.harness.compaction.units import Unit
@@ -15,6 +16,8 @@ from app.harness.dsl.spec import AlwaysKeep
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
 from app.workspace.globs import text_matches
 
+SKILL_TOOL = "skill"
+SKILL_MARK = re.compile(r"<skill_content name=[^\n>]*>")
 _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}
 
 
@@ -22,8 +25,9 @@ def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) ->
     """Return the indexes of the units that stay.
 
     Those are the first message of an operator (of a child what it was given at its start: its task),
-    every message marked `always_keep`, every one that fulfils a condition, and what the model is just
-    answering: the newest unit and the newest message of an operator."""
+    every message marked `always_keep`, every one that fulfils a condition, the newest about each instruction
+    file, the newest body of each skill, and what the model is just answering: the newest unit and the newest
+    message of an operator."""
     if not units:
         return set()
     posted = [i for i, unit in enumerate(units) if unit.entries[0].role == "operator"]
@@ -34,7 +38,19 @@ def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) ->
         for entry in unit.entries:
             if entry.always_keep or any(_fulfils(entry, condition) for condition in conditions):
                 kept.add(index)
-    return kept
+    newest = {key: index for index, unit in enumerate(units) for key in _brings(unit)}
+    return kept | set(newest.values())
+
+
+def _brings(unit: Unit) -> Iterator[str]:
+    """Yield by what the instruction files and the skills in a unit are known."""
+    for entry in unit.entries:
+        yield from (f"file {origin}" for origin in entry.told)
+        if isinstance(entry.message, ToolResultsMessage):
+            for result in entry.message.results:
+                if result.name == SKILL_TOOL and not result.is_error:
+                    name = SKILL_MARK.search(result.content)
+                    yield f"skill {name[0] if name is not None else result.tool_call_id}"
 
 
 def names_tool(pattern: str, name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import xxhash
@@ -34,14 +35,21 @@ WAITING_RESULT = "Waits for a person's answer."
 """Stands for the result of a call that waits; a model is never sent it."""
 
 
+NOTHING_TOLD: Mapping[str, str] = MappingProxyType({})
+
+
 class Entry:
     """One model message, the rows it was made of, and what the model is shown of it.
 
     `role` is that of the rows; `pruned` maps the index of a tool result to the tokens that a notice
     stands for; `facts` are what a summary keeps word for word; `passed` are the content gates that have
-    examined the message, by their digests."""
+    examined the message, by their digests. `told` are the instruction files that it brings, with their
+    digests."""
 
-    __slots__ = ("_tokens", "always_keep", "facts", "message", "passed", "pruned", "role", "row_ids", "shown")
+    __slots__ = (
+        *("_tokens", "always_keep", "facts", "message", "passed", "pruned", "role", "row_ids", "shown"),
+        "told",
+    )
 
     def __init__(
         self,
@@ -51,12 +59,14 @@ class Entry:
         *,
         always_keep: bool = False,
         facts: Mapping[str, Any] | None = None,
+        told: Mapping[str, str] | None = None,
     ) -> None:
         self.message = message
         self.row_ids = row_ids
         self.role = role
         self.always_keep = always_keep
         self.facts = facts
+        self.told = told or NOTHING_TOLD
         self.shown = message
         self.pruned: dict[int, int] = {}
         self.passed: frozenset[str] = frozenset()
@@ -66,6 +76,11 @@ class Entry:
     def is_summary(self) -> bool:
         """True for what stands for messages that a compaction took away."""
         return self.facts is not None
+
+    @property
+    def stays(self) -> bool:
+        """True for what is shown also when older messages are not."""
+        return self.is_summary or bool(self.told)
 
     @property
     def tokens(self) -> int:
@@ -251,17 +266,17 @@ class History:
         return row_ids
 
     def truncate(self, target_tokens: int) -> bool:
-        """Show the model only the first message, summaries, and the newest messages that fit
-        `target_tokens`.
+        """Show the model only the first message, summaries, messages about instruction files, and the newest
+        messages that fit `target_tokens`.
 
         Calls and their results stay together; nothing is deleted. Returns False when there is
         nothing left to leave out."""
         entries = self.entries
-        stays = sum(entry.tokens for entry in entries[1:] if entry.is_summary)
+        stays = sum(entry.tokens for entry in entries[1:] if entry.stays)
         budget = target_tokens - entries[0].tokens - stays
         start = len(entries)
         while start > 1:
-            budget -= 0 if entries[start - 1].is_summary else entries[start - 1].tokens
+            budget -= 0 if entries[start - 1].stays else entries[start - 1].tokens
             if budget < 0:
                 break
             start -= 1
@@ -313,7 +328,7 @@ class History:
     # -- inside -----------------------------------------------------------------------------
 
     def _is_shown(self, index: int) -> bool:
-        return index == 0 or index >= self._hidden_before or self.entries[index].is_summary
+        return index == 0 or index >= self._hidden_before or self.entries[index].stays
 
     def _key(self, index: int) -> str:
         """Return the row by which the results at an index are known: their first, else their call's."""
@@ -388,4 +403,5 @@ def user_entry(row: Message) -> Entry:
     """Return the entry of an operator's message or of one of the daemon's, a summary included."""
     facts = row.details.get("facts") or {} if is_summary(row) else None
     keep = row.details.get("always_keep") is True
-    return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts)
+    told = row.details.get("told") if row.role == "system" else None
+    return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts, told=told)

@@ -9,16 +9,18 @@ from app.harness.conversation.estimate import estimate_text
 from app.harness.conversation.history import History
 from app.messages import ToolResultsMessage
 
+SKILL_TOOL = "skill"
+
 
 def leave_out_results(history: History) -> None:
-    """Show a notice in place of every tool result that the conversation has so far."""
+    """Show a notice in place of every tool result that the conversation has so far, but for skills."""
     notices: dict[int, dict[int, int]] = {}
     for index, entry in enumerate(history.entries):
         if isinstance(entry.message, ToolResultsMessage):
             new = {
                 number: estimate_text(result.content)
                 for number, result in enumerate(entry.message.results)
-                if number not in entry.pruned
+                if number not in entry.pruned and result.name != SKILL_TOOL
             }
             if new:
                 notices[index] = new

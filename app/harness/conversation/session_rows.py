@@ -92,6 +92,20 @@ def late_findings(session_id: str, agent_path: str, content: str) -> Message:
     )
 
 
+def instruction_news(session_id: str, agent_path: str, content: str, told: dict[str, str]) -> Message:
+    """Return a message of the daemon with instruction files that are new to an agent. Compaction keeps it for
+    as long as no later one is about the same files."""
+    return Message(
+        id=new_id("msg"),
+        session_id=session_id,
+        agent_path=agent_path,
+        role="system",
+        content=content,
+        details={"createdBy": "daemon", "kind": "instructions", "told": told},
+        created_at=now_ms(),
+    )
+
+
 def placed_in(history: History, row: Message, run_id: str) -> Message:
     """Return the row with the next free position of the conversation, as part of a run."""
     delivery = "queued" if row.delivery == "held" else row.delivery

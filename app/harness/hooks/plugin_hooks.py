@@ -5,8 +5,11 @@ Owns: putting the hooks together. Never: what one of them does.
 
 from __future__ import annotations
 
+from datetime import date
+
 from app.bridges.plugins.manager import Plugins
 from app.harness.dsl.compiled import CompiledProject
+from app.harness.guidance.session_guidance import GuidanceSources, SessionGuidance
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
 from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
@@ -43,10 +46,10 @@ class PluginHooks:
         declared = {(agent.path, name) for agent in compiled.agents() for name in agent.plugins}
         self.plugins.keep_only(project_id, declared)
 
-    def recall(self, row: SessionRow) -> SessionRecall:
-        """Return what the root agent's plugins say at the start of a session, for as long as it is
-        loaded."""
-        return SessionRecall(row, self.agents, self._storage)
+    def recall(self, row: SessionRow, sources: GuidanceSources) -> SessionRecall:
+        """Return what the agents of a session know from its start, for as long as it is loaded."""
+        guidance = SessionGuidance(sources, date.fromtimestamp(row.created_at / 1000))
+        return SessionRecall(row, self.agents, self._storage, guidance)
 
     async def tools(self, caller: Caller) -> dict[str, ToolDefinition]:
         """Return the tools that an agent's plugins give it, by name."""

@@ -6,6 +6,7 @@ Owns: passing each request on to who answers it, and what the call has written. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from app.events.union import ToolProgress
@@ -14,7 +15,15 @@ from app.harness.questions.consent_rows import rejected
 from app.harness.run.answers import GivenConsent
 from app.harness.run.run_context import RunContext
 from app.observability import Span
-from app.tools.contract.ports import CallWaits, ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import (
+    CallWaits,
+    ChildAnswer,
+    ChildTask,
+    FileWrite,
+    HumanQuestion,
+    SkillContent,
+    TodoItem,
+)
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 
@@ -69,6 +78,12 @@ class CallPorts:
             raise CallWaits(question)
         asking = self._calls.questions.ask(self._run, self._call_id, question)
         return await self._calls.waits.answer(self._run, self, asking, lambda _: True)
+
+    def skill_folders(self) -> tuple[Path, ...]:
+        return self._run.guidance.skill_folders()
+
+    async def skill(self, name: str) -> SkillContent:
+        return await self._run.guidance.skill(name)
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._run.scope.agent.children.items()}

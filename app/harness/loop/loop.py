@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, Literal
 
 import orjson
@@ -21,7 +22,13 @@ from app.events.union import BudgetWarning
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.ports import CompactionServices
 from app.harness.conversation.history import Mark
-from app.harness.conversation.session_rows import late_findings, placed_in, posted_event, put_all
+from app.harness.conversation.session_rows import (
+    instruction_news,
+    late_findings,
+    placed_in,
+    posted_event,
+    put_all,
+)
 from app.harness.issues.reminder import TOOL, just_shown
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
 from app.harness.loop.run_services import CallServices
@@ -138,6 +145,7 @@ class AgentLoop:
             if stop is not None:
                 return stop
             await self._take_late_note()
+            await self._take_news()
             if await self._made_room():
                 return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
             run.meter.step += 1
@@ -284,6 +292,17 @@ class AgentLoop:
             row = placed_in(
                 run.history, late_findings(run.scope.session_id, run.scope.agent_path, note), run.scope.run_id
             )
+            run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
+            run.history.add_user(row)
+
+    async def _take_news(self) -> None:
+        """Put instruction files that are new to the agent, or have changed, behind the conversation."""
+        run = self._run
+        news = await run.guidance.news(run.history, date.today())
+        if news is not None:
+            scope = run.scope
+            made = instruction_news(scope.session_id, scope.agent_path, news.text, news.files)
+            row = placed_in(run.history, made, scope.run_id)
             run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
             run.history.add_user(row)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Protocol
 
 from app.harness.conversation.estimate import ConversationEstimate
@@ -17,6 +16,7 @@ from app.harness.conversation.history import History
 from app.harness.conversation.session_conversation import SessionConversation
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.dsl.workflow_view import prompt_of
+from app.harness.guidance.agent_guidance import AgentGuidance
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.hooks.session_start import SessionRecall
 from app.harness.loop.active_run import ActiveRun, Owner
@@ -102,7 +102,7 @@ async def root_context(
     await services.router.catalog.prepare(route.candidates[0].provider)
     folder = services.projects.root_of(row.project_id)
     extra = await extra_tools(services, Caller(actor, row.project_id, folder, agent, row.id))
-    surroundings = environment(folder, date.today())
+    surroundings = environment(folder, root.recall.guidance.day)
     scope = Scope(
         session_id=row.id,
         project_id=row.project_id,
@@ -115,9 +115,10 @@ async def root_context(
         headless=row.headless,
         cage=await asyncio.to_thread(cage_of, project, agent, folder),
     )
+    guidance = AgentGuidance(root.recall.guidance, agent, scope.cage, folder)
     plan = Plan(
         route=route,
-        system=await _system_of(services, root, row, project, surroundings),
+        system=await _system_of(services, root, row, project, guidance, surroundings),
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=services.scratch_root / row.id,
@@ -141,6 +142,7 @@ async def root_context(
         history=history,
         estimate=root.conversation.estimate,
         todos=SessionTodos(services.storage, row.id),
+        guidance=guidance,
     )
 
 
@@ -153,6 +155,7 @@ async def _system_of(
     root: RootAgent,
     row: SessionRow,
     project: CompiledProject,
+    guidance: AgentGuidance,
     surroundings: tuple[SystemBlock, ...],
 ) -> Callable[[], tuple[SystemBlock, ...]]:
     """Return what gives the blocks of the root agent's system prompt at each message boundary."""
@@ -164,6 +167,8 @@ async def _system_of(
         root.recall.blocks,
         edits=root.prompts.edited,
         workflow=workflow,
+        instructions=guidance.instructions,
+        skills=guidance.skill_list,
         environment=surroundings,
     ).blocks
 
@@ -192,10 +197,16 @@ async def build_child(  # noqa: PLR0913
     caller = Caller(above.actor, above.project_id, above.project_root, agent, above.session_id)
     extra = await extra_tools(services, caller)
     scope = await _child_scope(above, agent, call_id)
+    guidance = AgentGuidance(parent.guidance.session, agent, scope.cage, above.project_root)
     plan = Plan(
         route=route,
         system=SystemPrompt(
-            prompts, agent, edits=shared.prompt_edits, environment=shared.surroundings
+            prompts,
+            agent,
+            edits=shared.prompt_edits,
+            instructions=guidance.instructions,
+            skills=guidance.skill_list,
+            environment=shared.surroundings,
         ).blocks,
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
@@ -215,6 +226,7 @@ async def build_child(  # noqa: PLR0913
         history=History(positions=parent.history.positions),
         estimate=ConversationEstimate(),
         todos=parent.todos,
+        guidance=guidance,
         controls=Controls(checkpoints=parent.controls.checkpoints),
         parent=parent,
     )

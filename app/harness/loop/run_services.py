@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from app.harness.compaction.ports import CompactionServices
 from app.harness.dsl.compiled import CompiledAgent
+from app.harness.guidance.session_guidance import GuidanceSources
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
@@ -91,6 +92,7 @@ class RunServices:
     compaction: CompactionServices
     hooks: PluginHooks
     telemetry: Telemetry
+    sources: GuidanceSources
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from app.errors import ToolError
 from app.harness.conversation.estimate import ConversationEstimate
 from app.harness.conversation.history import History
+from app.harness.guidance.agent_guidance import AgentGuidance
 from app.harness.run.answers import GivenConsent
 from app.harness.run.compaction_requests import CompactionRequests
 from app.harness.run.journal import Journal
@@ -113,7 +114,8 @@ class Controls:
 
 @dataclass(slots=True)
 class RunContext:
-    """One run, with its conversation. A child's run has a `parent`."""
+    """One run, with its conversation. A child's run has a `parent`. `guidance` is what its agent is told of
+    instruction files and skills."""
 
     scope: Scope
     plan: Plan
@@ -122,6 +124,7 @@ class RunContext:
     history: History
     estimate: ConversationEstimate
     todos: SessionTodos
+    guidance: AgentGuidance
     controls: Controls = field(default_factory=Controls)
     parent: RunContext | None = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from app.errors import Conflict, NotFound, ToolError
@@ -15,12 +16,14 @@ from app.events.payload import Origin
 from app.events.union import ToolProgress
 from app.harness.conversation.session_rows import session_audit
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.guidance.agent_guidance import AgentGuidance
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
 from app.harness.projects.tool_selection import allowed_tools
 from app.harness.run.todo_lists import SessionTodos
+from app.harness.sessions.inspection import guidance_now
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.ids import new_id, now_ms
@@ -29,7 +32,14 @@ from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.agents.definition import agent_tool_name
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
-from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import (
+    ChildAnswer,
+    ChildTask,
+    FileWrite,
+    HumanQuestion,
+    SkillContent,
+    TodoItem,
+)
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 
@@ -37,7 +47,13 @@ class _Ports:
     """Progress goes to the session's stream; audit rows are kept until the call is stored."""
 
     def __init__(
-        self, session: Session, services: SessionServices, call_id: str, actor: str, agent: CompiledAgent
+        self,
+        session: Session,
+        services: SessionServices,
+        call_id: str,
+        actor: str,
+        agent: CompiledAgent,
+        guidance: AgentGuidance,
     ) -> None:
         self.rows: list[AuditEvent] = []
         self._session = session
@@ -47,6 +63,7 @@ class _Ports:
         self._actor = actor
         self._agent = agent
         self._agent_path = agent.path
+        self._guidance = guidance
 
     async def progress(self, text: str) -> None:
         self._session.stream.emit(
@@ -69,6 +86,12 @@ class _Ports:
             "no_run",
             "This call is the operator's own: there is nobody else to ask. An agent asks in its run.",
         )
+
+    def skill_folders(self) -> tuple[Path, ...]:
+        return self._guidance.skill_folders()
+
+    async def skill(self, name: str) -> SkillContent:
+        return await self._guidance.skill(name)
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._agent.children.items()}
@@ -142,15 +165,17 @@ async def call_directly(
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
-    ports = _Ports(session, services, call_id, actor, agent)
     root = services.runs.projects.root_of(session.row.project_id)
+    cage = await asyncio.to_thread(cage_of, project, agent, root)
+    guidance = await guidance_now(session.runs.root.recall, agent, cage, project, root)
+    ports = _Ports(session, services, call_id, actor, agent, guidance)
     context = ToolCallContext(
         session_id=session.id,
         run_id=None,
         agent_path=agent_path,
         project_id=session.row.project_id,
         project_root=root,
-        cage=await asyncio.to_thread(cage_of, project, agent, root),
+        cage=cage,
         request_id=call_id,
         call_id=call_id,
         scratch_dir=services.runs.scratch_root / session.id,

@@ -6,22 +6,29 @@ changing anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from app.errors import NotFound
-from app.harness.dsl.compiled import CompiledProject
+from app.harness.conversation.estimate import estimate_text
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.dsl.workflow_view import prompt_of
+from app.harness.guidance.agent_guidance import AgentGuidance
+from app.harness.hooks.session_start import SessionRecall
+from app.harness.projects.prompts.assemble import environment
 from app.harness.projects.prompts.session_prompts import as_prompt
+from app.harness.projects.run_cage import cage_of
 from app.harness.sessions.history_at import conversation_at
 from app.harness.sessions.point import Point, point_at
+from app.harness.sessions.session_runs import SessionRuns
 from app.harness.sessions.session_services import SessionServices
 from app.messages import SystemBlock
 from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
-from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 
 
@@ -95,12 +102,28 @@ def inspect(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> Inspected:
     )
 
 
+async def guidance_now(
+    recall: SessionRecall,
+    agent: CompiledAgent,
+    cage: Mapping[str, Any] | None,
+    project: CompiledProject,
+    root: Path,
+) -> AgentGuidance:
+    """Return what an agent of a session is told; before its first run, what it would be told now."""
+    session = recall.guidance
+    if not await recall.restore(root):
+        session = session.another()
+        await session.find(root, project.skills.paths)
+    return AgentGuidance(session, agent, cage, root)
+
+
 async def describe_prompts(
-    services: SessionServices, row: SessionRow, project: CompiledProject, point: Point | None
+    services: SessionServices, session: SessionRuns, project: CompiledProject, point: Point | None
 ) -> list[dict[str, Any]]:
     """Return, for each agent, the text that the next call bears: `agent_path`, `file`, `digest`,
-    `content`, `source` (`file` or `edited`), `pending`, `file_digest`, and `sent`, its last system
-    prompt up to the point, or None."""
+    `content`, `source` (`file` or `edited`), `pending`, `file_digest`, `parts` with all of the system prompt,
+    `warnings` about its files, and `sent`, its last system prompt up to the point, or None."""
+    row = session.row
     described = await services.runs.projects.describe_prompts(
         row.project_id, project, workflow=prompt_of(row)
     )
@@ -112,7 +135,46 @@ async def describe_prompts(
 
     edits, sent = await services.runs.storage.read(read)
     newest = {edit.target: edit for edit in edits}
-    return [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
+    shown = [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
+    texts = {str(prompt["agent_path"]): prompt for prompt in shown}
+    for prompt in shown:
+        agent = project.agent(str(prompt["agent_path"]))
+        if agent is not None:
+            prompt |= await _parts(services, session, project, agent, texts)
+    return shown
+
+
+async def _parts(
+    services: SessionServices,
+    session: SessionRuns,
+    project: CompiledProject,
+    agent: CompiledAgent,
+    prompts: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return the parts of an agent's next system prompt with their origins, and the warnings about them."""
+    root = services.runs.projects.root_of(session.row.project_id)
+    cage = await asyncio.to_thread(cage_of, project, agent, root)
+    guidance = await guidance_now(session.root.recall, agent, cage, project, root)
+    own, workflow = prompts[agent.path], prompts.get(prompt_of(session.row) or "")
+    is_root = agent.path == project.root.path
+    texts = [("agent", own["file"], own["content"])]
+    if is_root and workflow is not None:
+        texts.append(("workflow", workflow["file"], workflow["content"]))
+    blocks = [
+        *guidance.instructions(),
+        *(session.root.recall.blocks() if is_root else ()),
+        *guidance.skill_list(),
+        *environment(root, guidance.session.day),
+    ]
+    texts += [(block.name, block.name.partition(":")[2] or None, block.text) for block in blocks]
+    found = guidance.session.found.warnings if is_root else ()
+    return {
+        "parts": [
+            {"name": name, "origin": origin, "tokens": estimate_text(text), "text": text}
+            for name, origin, text in texts
+        ],
+        "warnings": [warning.model_dump() for warning in (*found, *guidance.shown.warnings)],
+    }
 
 
 def _described(
@@ -122,6 +184,8 @@ def _described(
         **prompt,
         "source": "file",
         "pending": False,
+        "parts": [],
+        "warnings": [],
         "file_digest": prompt["digest"],
         "sent": sent.get(prompt["agent_path"]),
     }

@@ -261,9 +261,9 @@ class SessionManager:
     async def prompts(self, session_id: str, point: Point | None = None) -> Sequence[dict[str, Any]]:
         """Return each agent's prompt with its file, digest and source, and what it was really sent last
         (up to a point, when given). An edit that is not applied yet is shown as `pending`."""
-        row = await self.get(session_id)
-        project = await self._services.runs.projects.of_session(row)
-        return await describe_prompts(self._services, row, project, point)
+        session = await self._runs_of(session_id)
+        project = await self._services.runs.projects.of_session(session.row)
+        return await describe_prompts(self._services, session, project, point)
 
     async def edit_prompt(self, session_id: str, change: PromptChange, *, actor: str) -> None:
         session = await self._session(session_id)

@@ -71,7 +71,7 @@ class SessionRuns:
             stream,
             parts.conversation,
             parts.prompts,
-            runs.hooks.recall(row),
+            runs.hooks.recall(row, runs.sources),
             CallServices(runs.questions, self.waits, self.delegations),
             reminding(services, lambda: self.row),
             services.notes.waiting_for(row.id),

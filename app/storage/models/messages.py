@@ -57,6 +57,8 @@ class MessageDetails(_Sender, total=False):
     facts: dict[str, Any]
     compactor_cost: Any
     always_keep: bool
+    # News of instruction files: the digest of each that the message is about, by its origin.
+    told: dict[str, str]
     # What a subagent is given, and what became of its task.
     parentRunId: str
     parentToolCallId: str

@@ -74,8 +74,8 @@ def _of_paths(effects: Effects, context: ToolCallContext, cage: Mapping[str, Any
     wanted: list[tuple[str, Access]] = [(path, "ro") for path in effects.reads]
     wanted += [(path, "ro" if effects.works_out_writes else "rw") for path in effects.writes]
     for path, access in wanted:
-        location = locate(context.project_root, path, scratch=context.scratch_dir)
-        lack = None if location.in_scratch else policy.lack(location.parts, access)
+        location = locate(context.project_root, path, aside=context.aside)
+        lack = None if location.aside is not None else policy.lack(location.parts, access)
         if lack is not None:
             yield lack
 

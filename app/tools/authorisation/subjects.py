@@ -59,11 +59,14 @@ def _paths(
 ) -> list[Subject]:
     found = []
     for path in paths:
-        location = locate(context.project_root, path, scratch=context.scratch_dir)
-        if not location.in_scratch:
+        location = locate(context.project_root, path, aside=context.aside)
+        if location.aside is None:
             written = "/".join(location.parts) or "."
             for text in dict.fromkeys((_leads_to(written, context), written)):
                 found.append(Subject("path", tools, capability, plain(text)))
+        elif location.aside != context.scratch_dir:
+            whole = location.aside.joinpath(*location.parts).as_posix()
+            found.append(Subject("path", tools, capability, plain(whole)))
     return found
 
 

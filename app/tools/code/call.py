@@ -96,7 +96,7 @@ class CodeCall:
 
         def look() -> Named:
             with self.workspace.open(path) as opened:
-                if opened.location.in_scratch:
+                if opened.location.aside is not None:
                     raise invalid_path(path, "only files of the project are known to language servers")
                 return Named(opened.parts, opened.is_directory)
 

@@ -95,7 +95,7 @@ def _destination(call: CodeCall, old: Named) -> tuple[str, ...]:
     location = call.workspace.locate(path)
     if location.parts == old.parts:
         raise ToolError("no_change", "old and new path are the same; there is nothing to change")
-    if location.in_scratch:
+    if location.aside is not None:
         raise invalid_path(path, "a file can only be moved within the project")
     if location.names_directory or not location.parts:
         raise wrong("new_name", "is a folder; write the file's whole new path, from the project's root")

@@ -66,6 +66,12 @@ class ToolCallContext:
     def is_root_agent(self) -> bool:
         return self.agent_path == ROOT_AGENT
 
+    @property
+    def aside(self) -> tuple[Path, ...]:
+        """The folders outside the project that the caller may read by absolute paths: the session's scratch
+        folder, and those of skills."""
+        return (self.scratch_dir, *self.ports.skill_folders())
+
     def audit(self, event: str, **data: object) -> None:
         """Record an audit event with the caller and the request added. `data` is JSON-ready and redacted."""
         self.ports.audit(event, {**data, "caller": self.agent_path, "request_id": self.request_id})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 from pydantic import Field
@@ -82,6 +83,18 @@ class ChildTask:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillContent:
+    """A skill as it is now. `folder` is the path by which the caller reads its files; `files` are the first
+    of them, relative to it, of `file_count`."""
+
+    name: str
+    body: str
+    folder: str
+    files: tuple[str, ...]
+    file_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileWrite:
     """A change of one file, or of a folder with everything in it. `path` is the real path below the project's
     root. `digest` is the content's (XXH3, 128 bits, hexadecimal); None when the file is gone, or moved from
@@ -109,6 +122,13 @@ class ToolPorts(Protocol):
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
         """Put a question to a person and return the answer, which fits it. Never called for a headless call.
         Raises `CallWaits` where the run ends until then: do nothing before this call, and let it through."""
+
+    def skill_folders(self) -> tuple[Path, ...]:
+        """Return the real folders of the caller's skills that lie outside the project: it may read what is
+        in them."""
+
+    async def skill(self, name: str) -> SkillContent:
+        """Read one of the caller's skills. Raises ToolError `skill_not_found` or `skill_unreadable`."""
 
     def children(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the caller's subagents by key, each with the JSON Schema of its input."""

@@ -112,7 +112,7 @@ class DebugCall:
 
         def look() -> Named:
             with self.workspace.open(path) as opened:
-                if opened.location.in_scratch:
+                if opened.location.aside is not None:
                     raise invalid_path(path, "only files of the project are debugged")
                 return Named(opened.parts, Path(opened.key), opened.is_directory)
 

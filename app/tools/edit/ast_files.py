@@ -74,7 +74,7 @@ async def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> Asy
 
 def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitStack) -> Start:
     opened = held.enter_context(files.workspace(context).open(path))
-    if opened.location.in_scratch:
+    if opened.location.aside is not None:
         raise invalid_path(path, "only files of the project can be rewritten; give a path in it")
     names = "/".join(opened.location.parts)
     if not opened.is_directory:

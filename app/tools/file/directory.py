@@ -29,7 +29,7 @@ class Listing:
 def list_directory(workspace: Workspace, opened: Opened, stop: threading.Event) -> Listing:
     """List the opened directory. Blocks. Raises Stopped when `stop` is set meanwhile."""
     end = time.monotonic() + MAX_SECONDS
-    everything = opened.location.in_scratch
+    everything = opened.location.aside is not None
     found: list[tuple[bytes, bool]] = []
     looked_at = 0
     with os.scandir(opened.descriptor) as entries:

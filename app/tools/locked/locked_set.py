@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from app.tools.contract.definition import ToolDefinition
 from app.tools.locked.question import question
+from app.tools.locked.skill import skill
 from app.tools.locked.task import task
 from app.tools.locked.todo import todo
 from app.tools.locked.twins import BashParams, GrepParams, ReadParams, head_of_output, twin, whole_lines
@@ -19,7 +20,7 @@ from app.tools.search.file_search import FileLimits
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.text_search import TextLimits
 
-NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
+NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
 
 
 def build(
@@ -46,4 +47,5 @@ def build(
         todo(),
         task(),
         question(),
+        skill(),
     )

@@ -23,9 +23,9 @@ from app.tools.contract.call import ToolCallContext
 from app.tools.processes.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
 from app.tools.processes.project_cage import (
     cage_for_caller,
+    cage_for_folder,
     cage_for_git,
     cage_for_reading,
-    cage_for_scratch,
     programs_for_reading,
     shows_something,
 )
@@ -127,13 +127,13 @@ class CallProcesses:
     def cages(self) -> Cages:
         return self._cages
 
-    async def for_reading(self, context: ToolCallContext, *, in_scratch: bool = False) -> ChildStarter:
-        """Return a starter for programs that search the project, or the session's scratch folder, for the
+    async def for_reading(self, context: ToolCallContext, *, aside: Path | None = None) -> ChildStarter:
+        """Return a starter for programs that search the project, or the folder `aside` outside it, for the
         caller. They read beyond the caller's cage; their results are judged. Raises ToolError
         `cage_unavailable` for a caged caller without cages."""
-        if in_scratch and self.has_cages:
-            scratch = Path(await asyncio.to_thread(os.path.realpath, context.scratch_dir))
-            return await self._looking(scratch, cage_for_scratch(scratch, self._for_reading, self._closed))
+        if aside is not None and self.has_cages:
+            folder = Path(await asyncio.to_thread(os.path.realpath, aside))
+            return await self._looking(folder, cage_for_folder(folder, self._for_reading, self._closed))
         root = await asyncio.to_thread(os.path.realpath, context.project_root)
         return await self.of_project(Path(root), caged=context.cage is not None)
 

@@ -56,10 +56,10 @@ def cage_for_caller(
     return Cage(mounts=mounts, hides_special_files=False)
 
 
-def cage_for_scratch(scratch: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
-    """Return the cage in which the scratch folder of a session is searched."""
+def cage_for_folder(folder: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
+    """Return the cage in which a folder outside the project is searched."""
     hidden = [Mount(path, "deny") for path in closed]
-    mounts = (*(Mount(path, "ro") for path in (scratch, *also)), *hidden)
+    mounts = (*(Mount(path, "ro") for path in (folder, *also)), *hidden)
     return Cage(mounts=mounts, hides_special_files=False)
 
 

@@ -22,7 +22,7 @@ class ProjectFolder:
         """Raises ToolError when `path` is no directory that the caller may read."""
         self._workspace = workspace
         with workspace.open(path) as opened:
-            if opened.location.in_scratch or not opened.is_directory:
+            if opened.location.aside is not None or not opened.is_directory:
                 raise ToolError(
                     "not_a_directory", f"{path} is not a directory of the project", detail={"path": path}
                 )

@@ -48,7 +48,7 @@ def plainly_named(workspace: Workspace, operations: Sequence[FileOperation]) -> 
         except ToolError:
             outside.append(path)
             continue
-        if location.in_scratch or not location.parts:
+        if location.aside is not None or not location.parts:
             outside.append(path)
         shown = "/".join(location.parts)
         plain[path] = f"./{shown}" if shown.startswith("~") else shown

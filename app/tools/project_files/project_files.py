@@ -83,6 +83,7 @@ class ProjectFiles:
             policy=fs_policy(context) if policy is None else policy,
             scratch=context.scratch_dir,
             scratch_reader=None if all_scratch else context.agent_path,
+            library=context.ports.skill_folders(),
             closed=self._closed,
         )
 

@@ -140,7 +140,7 @@ class _Search:
 
     async def look_in(self, path: str) -> None:
         async with open_scope(self._files, self._context, path) as scope:
-            children = await self._processes.for_reading(self._context, in_scratch=scope.in_scratch)
+            children = await self._processes.for_reading(self._context, aside=scope.aside)
             self._engine, self._sources = (
                 self._engine.started_by(children),
                 self._sources.started_by(children),

@@ -39,7 +39,8 @@ class Scope:
     only: str | None
     real: Path
     root: Path
-    _parts: tuple[str, ...] | None
+    aside: Path | None
+    _parts: tuple[str, ...]
     _shown: str
     _view: View
     _linked: frozenset[tuple[int, int]]
@@ -51,17 +52,12 @@ class Scope:
         return self._shown + relative.decode("utf-8", "replace")
 
     @property
-    def in_scratch(self) -> bool:
-        """Whether it is the session's own folder that is searched, and not the project."""
-        return self._parts is None
-
-    @property
     def filters(self) -> bool:
         """Whether `verdict` can be anything but `inside`."""
-        return self._parts is not None and (self._view.filters or bool(self._linked))
+        return self.aside is None and (self._view.filters or bool(self._linked))
 
     def verdict(self, relative: bytes) -> Verdict:
-        if self._parts is None:
+        if self.aside is not None:
             return "inside"
         if self._linked and self._is_linked(relative):
             return "hidden"
@@ -88,7 +84,7 @@ def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitSt
     view = View(context, workspace.closed_below())
     searchable = files.workspace(context, policy=view)
     location = searchable.locate(path)
-    if not location.in_scratch:
+    if location.aside is None:
         view.check(location.parts, "ro")  # also where nothing exists: absence is not disclosed
     opened = held.enter_context(searchable.open(path))
     folder, only = opened, None
@@ -101,16 +97,17 @@ def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitSt
         only=only,
         real=Path(folder.key),
         root=Path(os.path.realpath(context.project_root)),
-        _parts=None if location.in_scratch else folder.parts,
-        _shown=_prefix(opened, context),
+        aside=location.aside,
+        _parts=folder.parts,
+        _shown=_prefix(opened),
         _view=view,
         _linked=workspace.closed_with_further_names(),
     )
 
 
-def _prefix(opened: Opened, context: ToolCallContext) -> str:
+def _prefix(opened: Opened) -> str:
     """Return how answers begin a path: as the caller named the place, from `./` or absolute."""
     location = opened.location
-    base = f"{context.scratch_dir}/" if location.in_scratch else "./"
+    base = "./" if location.aside is None else f"{location.aside}/"
     names = "/".join(location.parts)
     return base + names + ("/" if opened.is_directory and names else "")

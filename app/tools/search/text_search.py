@@ -129,7 +129,7 @@ class Search:
         processes, engine = self.searching.processes, self.searching.engine
         children: ChildStarter = processes.own
         if processes.has_cages:
-            children = await processes.for_reading(self.context, in_scratch=self.scope.in_scratch)
+            children = await processes.for_reading(self.context, aside=self.scope.aside)
         command = engine.files(walk) if query is None else engine.text(query, walk)
         return EngineRun(children, command, self.scope.descriptor, self.context.session_id, seconds)
 
@@ -170,7 +170,7 @@ class Search:
     @property
     def _reads_inside(self) -> bool:
         """Whether what the caller may read is searched by itself, in a cage of that."""
-        caged = self.context.cage is not None and not self.scope.in_scratch
+        caged = self.context.cage is not None and self.scope.aside is None
         return caged and self.searching.processes.reads_twice
 
     async def _run_inside(self, query: TextQuery, walk: Walk, seconds: float) -> EngineRun | None:

@@ -180,7 +180,7 @@ class Bash:
         """Open the working folder: below the root by its real path, and writable for the caller."""
         try:
             opened = held.enter_context(self._files.workspace(context).open(cwd))
-            if opened.location.in_scratch or not opened.is_directory:
+            if opened.location.aside is not None or not opened.is_directory:
                 raise _bad_folder(cwd, f"{cwd} is not a folder of the project")
             policy = fs_policy(context)
             if policy is not None:
