@@ -17,6 +17,8 @@ from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResults
 from app.workspace.globs import text_matches
 
 SKILL_TOOL = "skill"
+MAX_SKILL_TOKENS = 24_000
+"""Tokens of the steps with bodies of skills that stay; those that were loaded first may go."""
 SKILL_MARK = re.compile(r"<skill_content name=[^\n>]*>")
 _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}
 
@@ -38,19 +40,30 @@ def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) ->
         for entry in unit.entries:
             if entry.always_keep or any(_fulfils(entry, condition) for condition in conditions):
                 kept.add(index)
-    newest = {key: index for index, unit in enumerate(units) for key in _brings(unit)}
-    return kept | set(newest.values())
+    files = {origin: index for index, unit in enumerate(units) for origin in unit.entries[0].told}
+    return kept | set(files.values()) | _newest_skills(units)
 
 
-def _brings(unit: Unit) -> Iterator[str]:
-    """Yield by what the instruction files and the skills in a unit are known."""
+def _newest_skills(units: Sequence[Unit]) -> set[int]:
+    """Return the units with the newest body of each skill, those loaded last first, within their bound."""
+    newest = {name: index for index, unit in enumerate(units) for name in _skills_in(unit)}
+    kept: set[int] = set()
+    room = MAX_SKILL_TOKENS
+    for index in sorted(set(newest.values()), reverse=True):
+        room -= units[index].tokens
+        if kept and room < 0:
+            break
+        kept.add(index)
+    return kept
+
+
+def _skills_in(unit: Unit) -> Iterator[str]:
     for entry in unit.entries:
-        yield from (f"file {origin}" for origin in entry.told)
-        if isinstance(entry.message, ToolResultsMessage):
-            for result in entry.message.results:
-                if result.name == SKILL_TOOL and not result.is_error:
-                    name = SKILL_MARK.search(result.content)
-                    yield f"skill {name[0] if name is not None else result.tool_call_id}"
+        results = entry.message.results if isinstance(entry.message, ToolResultsMessage) else ()
+        for result in results:
+            if result.name == SKILL_TOOL and not result.is_error:
+                mark = SKILL_MARK.search(result.content)
+                yield mark[0] if mark is not None else result.tool_call_id
 
 
 def names_tool(pattern: str, name: str) -> bool:

@@ -37,7 +37,8 @@ class NamedFiles:
     """Absolute paths without links followed, and the first position that names each."""
 
     def of_document(self, document: Node) -> None:
-        """Note the programs and the prompts of workflows that a project's document names."""
+        """Note the programs, the prompts of workflows and the folders of skills that a project's document
+        names."""
         for node in _servers_and_adapters(document):
             self._note_program(node)
         for task in document.map_at("tasks").values():
@@ -46,6 +47,8 @@ class NamedFiles:
                 self._note_program(node, (folder.text or ".") if folder is not None else ".")
         for workflow in document.map_at("workflows").values():
             self._note(workflow.get("system_prompt"))
+        for folder in document.list_at("skills", "paths"):
+            self._note(folder)
 
     def of_prompts(self, prompts: Iterable[tuple[str, Position]]) -> None:
         """Note prompt files, which were found already."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from app.harness.guidance.guidance import (
     AGENT_FOLDERS,
     INSTRUCTION_NAMES,
+    FileNote,
     InstructionFile,
     Scope,
-    FileNote,
 )
 from app.harness.guidance.places import Found, Surroundings, Unusable, read_in
 from app.workspace import RootFolder, Workspace

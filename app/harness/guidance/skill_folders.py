@@ -14,7 +14,7 @@ from pathlib import Path
 from app.errors import ToolError
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.guidance.front_matter import BadFrontMatter, FrontMatter, front_matter
-from app.harness.guidance.guidance import AGENT_FOLDERS, Scope, Skill, FileNote
+from app.harness.guidance.guidance import AGENT_FOLDERS, FileNote, Scope, Skill
 from app.harness.guidance.places import Found, Surroundings, Unusable, entries_of, read_in
 from app.workspace import RootFolder, Workspace
 

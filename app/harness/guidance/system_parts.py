@@ -14,7 +14,7 @@ from typing import Any
 
 from app.harness.conversation.estimate import estimate_text
 from app.harness.dsl.compiled import CompiledAgent
-from app.harness.guidance.guidance import MAX_TOKENS, Guidance, InstructionFile, Skill, FileNote
+from app.harness.guidance.guidance import MAX_TOKENS, FileNote, Guidance, InstructionFile, Skill
 from app.harness.guidance.skill_folders import SKILL_FILE
 from app.messages import SystemBlock
 from app.tools.authorisation.cage_policy import CagePolicy

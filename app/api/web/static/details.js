@@ -125,7 +125,8 @@ export class Details {
     return prompts.map((prompt) => [
       h("h3", {}, prompt.agent_path),
       h("p", { class: "quiet" }, prompt.file),
-      h("pre", { class: "prompt", tabIndex: 0 }, prompt.content),
+      prompt.warnings.map((one) => h("p", { class: "prompt-warning" }, `${one.file}: ${one.reason}`)),
+      prompt.parts.length ? prompt.parts.map(promptPart) : h("pre", { class: "prompt", tabIndex: 0 }, prompt.content),
     ]);
   }
 
@@ -206,6 +207,17 @@ export class Details {
 
 function pairs(entries, shown) {
   return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
+}
+
+/** Return one part of a system prompt, closed, with its origin. */
+function promptPart(part) {
+  const kind = part.name.split(":")[0];
+  return h(
+    "details",
+    { class: "prompt-part", data: { name: part.name } },
+    h("summary", {}, h("strong", {}, part.origin ?? kind), h("span", { class: "quiet" }, `${part.origin ? ` ${kind}` : ""} · about ${tokens(part.tokens)}`)),
+    h("pre", { class: "prompt", tabIndex: 0 }, part.text),
+  );
 }
 
 /** Return a button that asks for confirmation before it does `work`. */
