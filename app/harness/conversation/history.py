@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import xxhash
@@ -31,11 +30,9 @@ from app.messages import (
 from app.storage.models import Message
 
 MISSING_RESULT = "No result was recorded for this call; it may have partly run."
+_NOTHING_TOLD: Mapping[str, str] = {}
 WAITING_RESULT = "Waits for a person's answer."
 """Stands for the result of a call that waits; a model is never sent it."""
-
-
-NOTHING_TOLD: Mapping[str, str] = MappingProxyType({})
 
 
 class Entry:
@@ -43,12 +40,21 @@ class Entry:
 
     `role` is that of the rows; `pruned` maps the index of a tool result to the tokens that a notice
     stands for; `facts` are what a summary keeps word for word; `passed` are the content gates that have
-    examined the message, by their digests. `told` are the instruction files that it brings, with their
-    digests."""
+    examined the message; `told` are the instruction files that it brings; both by their digests."""
 
     __slots__ = (
-        *("_tokens", "always_keep", "facts", "message", "passed", "pruned", "role", "row_ids", "shown"),
-        "told",
+        *(
+            "_tokens",
+            "always_keep",
+            "facts",
+            "message",
+            "passed",
+            "pruned",
+            "role",
+            "row_ids",
+            "shown",
+            "told",
+        ),
     )
 
     def __init__(
@@ -66,7 +72,7 @@ class Entry:
         self.role = role
         self.always_keep = always_keep
         self.facts = facts
-        self.told = told or NOTHING_TOLD
+        self.told = told or _NOTHING_TOLD
         self.shown = message
         self.pruned: dict[int, int] = {}
         self.passed: frozenset[str] = frozenset()
@@ -79,7 +85,7 @@ class Entry:
 
     @property
     def stays(self) -> bool:
-        """True for what is shown also when older messages are not."""
+        """True for what is shown also where older messages are not."""
         return self.is_summary or bool(self.told)
 
     @property
@@ -266,8 +272,7 @@ class History:
         return row_ids
 
     def truncate(self, target_tokens: int) -> bool:
-        """Show the model only the first message, summaries, messages about instruction files, and the newest
-        messages that fit `target_tokens`.
+        """Show the model only the first message, what `stays`, and the newest messages that fit the tokens.
 
         Calls and their results stay together; nothing is deleted. Returns False when there is
         nothing left to leave out."""

@@ -25,6 +25,7 @@ from app.harness.loop.run_services import CallServices, RunServices, model_of
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.prompts.assemble import SystemPrompt, environment
 from app.harness.projects.prompts.session_prompts import SessionPrompts
+from app.harness.projects.prompts.store import PromptStore
 from app.harness.projects.run_cage import cage_of
 from app.harness.projects.tool_selection import allowed_tools, tool_specs
 from app.harness.run.answers import WaitingCall
@@ -200,14 +201,7 @@ async def build_child(  # noqa: PLR0913
     guidance = AgentGuidance(parent.guidance.session, agent, scope.cage, above.project_root)
     plan = Plan(
         route=route,
-        system=SystemPrompt(
-            prompts,
-            agent,
-            edits=shared.prompt_edits,
-            instructions=guidance.instructions,
-            skills=guidance.skill_list,
-            environment=shared.surroundings,
-        ).blocks,
+        system=_child_system(prompts, agent, shared, guidance).blocks,
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=shared.scratch_dir,
@@ -235,6 +229,19 @@ async def build_child(  # noqa: PLR0913
         update={"parent_run_id": above.run_id, "parent_call_id": call_id, "background": background}
     )
     return ActiveRun(record, context, loop, calls, owner, on_end=on_end)
+
+
+def _child_system(
+    prompts: PromptStore, agent: CompiledAgent, shared: Plan, guidance: AgentGuidance
+) -> SystemPrompt:
+    return SystemPrompt(
+        prompts,
+        agent,
+        edits=shared.prompt_edits,
+        instructions=guidance.instructions,
+        skills=guidance.skill_list,
+        environment=shared.surroundings,
+    )
 
 
 async def _child_scope(parent: Scope, agent: CompiledAgent, call_id: str) -> Scope:
