@@ -42,20 +42,8 @@ class Entry:
     stands for; `facts` are what a summary keeps word for word; `passed` are the content gates that have
     examined the message; `told` are the instruction files that it brings; both by their digests."""
 
-    __slots__ = (
-        *(
-            "_tokens",
-            "always_keep",
-            "facts",
-            "message",
-            "passed",
-            "pruned",
-            "role",
-            "row_ids",
-            "shown",
-            "told",
-        ),
-    )
+    __slots__ = ("_tokens", "always_keep", "facts", "message", "passed", "pruned", "role", "row_ids", "shown",
+                 "told")  # fmt: skip
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.errors import ToolError
 from app.harness.guidance.guidance import Scope
-from app.workspace import RootFolder, Workspace, read_beginning
+from app.workspace import RootFolder, Workspace
 
 MAX_LEVELS = 64
 MAX_FILE_BYTES = 256 * 1024
@@ -82,10 +82,10 @@ class Surroundings:
         real = Path(os.path.realpath(path))
         if any(real.is_relative_to(one) for one in self.closed):
             raise Unusable("it belongs to the daemon")
-        try:
-            return _found(read_beginning(real, MAX_FILE_BYTES + 1), real)
-        except OSError as problem:
-            raise Unusable(problem.strerror or "it cannot be read") from None
+        found = read_in(Workspace(RootFolder(real.parent, is_real=True), closed=self.closed), Path(real.name))
+        if found is None:
+            raise Unusable("it is a link that leads nowhere")
+        return found
 
 
 def repository_of(root: Path) -> Path:
