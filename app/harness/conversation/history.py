@@ -396,5 +396,5 @@ def user_entry(row: Message) -> Entry:
     """Return the entry of an operator's message or of one of the daemon's, a summary included."""
     facts = row.details.get("facts") or {} if is_summary(row) else None
     keep = row.details.get("always_keep") is True
-    told = row.details.get("told") if row.role == "system" else None
+    told = row.details.get("told") if row.role == "system" else {}
     return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts, told=told)

@@ -102,7 +102,7 @@ class InstructionReader:
         if found.cut:
             self._warn(shown, "it is very long; only its beginning is read")
         whose = scope or around.scope_of(found.real)
-        parts = None if scope == "user" else around.parts_of(found.real)
+        parts = around.parts_of(found.real)
         yield InstructionFile(origin=shown, scope=whose, parts=parts, text=found.text.strip("\n"))
         for target in imports_of(found.text):
             inner = Path(os.path.normpath(path.parent / target))

@@ -61,13 +61,12 @@ class InstructionWatch:
     def look(self, told: Mapping[str, str], room: int) -> News | None:
         """Return what is new to an agent that was `told` of files (digests by origin); None for nothing. The
         message has at most about `room` tokens. Blocks."""
-        reader = InstructionReader(self._around)
         files: dict[str, str] = {}
         texts: list[str] = []
         for path, origin in self._watched(told).items():
             if not self._has_changed(path):
                 continue
-            read = self._read(reader, path, origin)
+            read = self._read(path, origin)
             known = told.get(origin, GONE)
             if known != GONE and not any(one.origin == origin for one in read):
                 files[origin] = GONE
@@ -83,7 +82,9 @@ class InstructionWatch:
     # -- inside -----------------------------------------------------------------------------
 
     def _is_new(self, file: InstructionFile, told: Mapping[str, str], files: Mapping[str, str]) -> bool:
-        if told.get(file.origin) == file.digest or not self._reach.allows_file(file):
+        if file.digest in {told.get(file.origin), files.get(file.origin)} or not self._reach.allows_file(
+            file
+        ):
             return False
         return file.origin in told or file.digest not in {*told.values(), *files.values()}
 
@@ -119,14 +120,15 @@ class InstructionWatch:
     def _has_changed(self, path: Path) -> bool:
         try:
             found = os.stat(path)
-            signature: Signature = (found.st_mtime_ns, found.st_size, found.st_ino)
+            signature: Signature = (found.st_ctime_ns, found.st_size, found.st_ino)
         except OSError:
             signature = None
         seen = path in self._signatures and self._signatures[path] == signature
         self._signatures[path] = signature
         return not seen
 
-    def _read(self, reader: InstructionReader, path: Path, origin: str) -> list[InstructionFile]:
+    def _read(self, path: Path, origin: str) -> list[InstructionFile]:
+        reader = InstructionReader(self._around)  # a new one: each reads a file once
         if origin.startswith("~/"):
             return reader.of_user_file(path)
         return reader.of_file(path)

@@ -117,9 +117,13 @@ class SkillFinder:
 
     def _names(self, tree: Workspace, below: Path, folder: Path) -> Iterator[str]:
         try:
-            yield from entries_of(tree, below, MAX_ENTRIES)
+            names = list(entries_of(tree, below, MAX_ENTRIES))
         except Unusable as problem:
             self._warn(self.around.shown(folder), str(problem))
+            return
+        if len(names) == MAX_ENTRIES:
+            self._warn(self.around.shown(folder), f"only {MAX_ENTRIES} entries are looked at")
+        yield from names
 
     def _take(self, real: Path, shown: str, scope: Scope) -> bool:
         """Take in the skill of a folder; False when it has no `SKILL.md`."""
@@ -152,14 +156,13 @@ class SkillFinder:
         elif len(self._skills) >= MAX_SKILLS:
             self._warn(file, f"there are {MAX_SKILLS} skills already; it is left out")
         else:
-            parts = None if scope == "user" else self.around.parts_of(real)
             self._skills[found.name] = Skill(
                 name=found.name,
                 description=found.description,
                 origin=file,
                 scope=scope,
                 folder=str(real),
-                parts=parts,
+                parts=self.around.parts_of(real),
             )
         return True
 

@@ -46,7 +46,7 @@ class Shown:
 class Reach:
     """What one agent may be told. `cage` is None without one. What lies in the project must be readable by
     the cage, and must not be withheld by content gates. What lies above the project is for agents without a
-    cage. What is the user's own is for all agents."""
+    cage. What is the user's own, and lies outside of the project, is for all agents."""
 
     def __init__(self, agent: CompiledAgent, cage: Mapping[str, Any] | None, root: Path) -> None:
         self._caged = cage is not None
@@ -80,10 +80,13 @@ def shown_to(guidance: Guidance, agent: CompiledAgent, reach: Reach) -> Shown:
 
 def skills_of(guidance: Guidance, agent: CompiledAgent, reach: Reach) -> list[Skill]:
     """Return the skills that an agent can load; none without the tool."""
+    return [one for one in guidance.skills if reach.allows_skill(one)] if has_skills(agent) else []
+
+
+def has_skills(agent: CompiledAgent) -> bool:
+    """Tell whether an agent has the tool that loads skills."""
     tool = agent.tools.get(SKILL_TOOL)
-    if tool is None or not tool.enabled:
-        return []
-    return [one for one in guidance.skills if reach.allows_skill(one)]
+    return tool is not None and tool.enabled
 
 
 def instruction_blocks(

@@ -73,6 +73,7 @@ class SessionRecall:
         if not self._ready:
             self._blocks, found = await self._stored(self._digest)
             await self.guidance.restore(root, found)
+            self._ready = True
         return True
 
     async def _ask(self, run: RunContext) -> None:

@@ -17,6 +17,7 @@ from app.events.union import ToolProgress
 from app.harness.conversation.session_rows import session_audit
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.guidance.agent_guidance import AgentGuidance
+from app.harness.guidance.system_parts import has_skills
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
@@ -167,7 +168,10 @@ async def call_directly(
     call_id = new_id("tcl")
     root = services.runs.projects.root_of(session.row.project_id)
     cage = await asyncio.to_thread(cage_of, project, agent, root)
-    guidance = await guidance_now(session.runs.root.recall, agent, cage, project, root)
+    recall = session.runs.root.recall
+    guidance = AgentGuidance(recall.guidance, agent, cage, root)
+    if has_skills(agent):
+        guidance = await guidance_now(recall, agent, cage, project, root)
     ports = _Ports(session, services, call_id, actor, agent, guidance)
     context = ToolCallContext(
         session_id=session.id,

@@ -12,6 +12,8 @@ import pytest
 from app.harness.compaction.always_keep import always_kept
 from app.harness.compaction.units import units_of
 from app.harness.conversation.history import History
+from app.harness.conversation.older_results import leave_out_results
+from app.messages import ToolResultsMessage
 from app.storage.models import Message
 from tests.driver.conversations import exchange, row
 from tests.driver.sessions import FEW_TOOLS_YAML, Driver, driven, restarted, write_project
@@ -114,6 +116,16 @@ async def test_truncation_keeps_the_news_of_files(
         said = to("small", fake)[-1].body
         assert b"End with GOODBYE." in said and b"content of 0:" not in said
         await verified(driver, fake)
+
+
+def test_results_of_earlier_turns_are_left_out_but_for_skills() -> None:
+    history = History(
+        [row("operator", "Go", 1), *exchange(2, "", ("skill", {}, "Body"), ("file.read", {}, "Text " * 50))]
+    )
+    leave_out_results(history)
+    shown = history.visible[-1]
+    assert isinstance(shown, ToolResultsMessage)
+    assert [result.content[:7] for result in shown.results] == ["Body", "[Pruned"]
 
 
 def told(position: int, **files: str) -> Message:

@@ -206,6 +206,13 @@ def test_links_within_the_repository_and_of_the_user_are_followed_and_known_once
     assert looking.warnings == []
 
 
+def test_a_users_skill_that_lies_in_the_project_is_bound_by_cages(root: Path, home: Path) -> None:
+    skill(root / "secret" / "one", "one")
+    (home / ".claude" / "skills").mkdir(parents=True)
+    (home / ".claude" / "skills" / "one").symlink_to(root / "secret" / "one")
+    assert found(finder(root, home))["one"].parts == ("secret", "one")
+
+
 def test_a_repository_above_that_belongs_to_another_is_not_looked_into(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
