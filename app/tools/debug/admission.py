@@ -88,8 +88,7 @@ def _need_more_than_landlock(call: DebugCall, adapter: ResolvedAdapter) -> None:
         "cage_unavailable",
         f"{adapter.behaviour.name or adapter.runtime} cannot debug {adapter.runtime} inside a cage here: a "
         "cage of the tier landlock has no loopback and no terminals, and shows no other processes. Only bash "
-        "is debugged in it. Ask the calling agent or the operator to debug this, or to run the daemon with "
-        "the tier full.",
+        f"is debugged in it. {_ask_to_debug(call)} the operator to run the daemon with the tier full.",
         detail={"runtime": adapter.runtime, "adapter": adapter.behaviour.name, "tier": "landlock"},
     )
 
@@ -98,11 +97,13 @@ def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
     cage = call.context.cage or {}
     if (cage.get("seccomp") or "default") == "relaxed":
         return
+    above = "" if call.context.is_root_agent else " and of each caged agent above it"
     raise ToolError(
         "dap_requires_relaxed_seccomp",
         f"{adapter.behaviour.name or adapter.runtime} debugs {adapter.runtime} by ptrace, which this "
-        "agent's cage does not allow. Ask the calling agent or the operator to debug this, or to widen the "
-        f"cage: `seccomp: relaxed`. Runtimes that are debugged without ptrace work here: {WITHOUT_PTRACE}.",
+        f"agent's cage does not allow. {_ask_to_debug(call)} the operator for the line `seccomp: relaxed` "
+        f"under `cage` of this agent{above} in the project file. "
+        f"Runtimes that are debugged without ptrace work here: {WITHOUT_PTRACE}.",
         detail={
             "runtime": adapter.runtime,
             "adapter": adapter.behaviour.name,
@@ -112,3 +113,8 @@ def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
             "without_ptrace": ["python", "node", "bun", "ruby", "bash", "java", "perl"],
         },
     )
+
+
+def _ask_to_debug(call: DebugCall) -> str:
+    """Return whom an agent can ask. No agent has called the root agent."""
+    return "Ask" if call.context.is_root_agent else "Ask the calling agent to debug this, or"

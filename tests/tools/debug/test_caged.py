@@ -63,6 +63,12 @@ async def test_default_seccomp_rejection(tmp_path: Path) -> None:
             for word in ("ptrace", "relaxed", "debugpy", "js-debug", "rdbg", "bash", "java", "perl"):
                 assert word in refused.error_text, word
             assert refused.detail["required"] == "relaxed"
+            assert "Ask the calling agent to debug this, or the operator for the line" in refused.error_text
+        root = desk.as_agent("primary", {"fs": [{"mode": "rw", "path": "."}], **CAGE})
+        refused = await root.refused("launch", **launch)
+        assert "calling agent" not in refused.error_text
+        line = "the line `seccomp: relaxed` under `cage` of this agent in the project file."
+        assert f"Ask the operator for {line}" in refused.error_text
         assert desk.ports.of("tool.denied")["denied_capability"] == "dap_requires_relaxed_seccomp"
         by_process = await desk.caged(("rw", "."), **CAGE).refused("attach", runtime="c", pid=os.getpid())
         assert by_process.code == "dap_requires_relaxed_seccomp"
