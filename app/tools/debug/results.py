@@ -91,6 +91,7 @@ class TracedLine(ToolResult):
     rows: list[TraceRow] | None = None
     rows_left_out: int | None = None
     columns: list[TraceColumn] | None = Field(default=None, description="Where there are many rows.")
+    expressions_left_out: int | None = None
 
 
 class Location(ToolResult):
