@@ -47,9 +47,9 @@ class StartRequests:
     `environment` is what the program has with env added to it, `output` a path for what Go builds, `folder`
     the one to build it in.
     `lldb_commands`, `quiet_commands` and `gdb_options` load the formatters of Rust.
-    `module` runs in place of the script; `skipped` are files at whose exceptions nothing stops, where not the
-    usual ones. `stdio`, `gdb_options` and `input` are there when the program has an input: a file, by what
-    opens it.
+    `module` or the text `code` runs in place of the script; `skipped` are files at whose exceptions nothing
+    stops, where not the usual ones. `stdio`, `gdb_options` and `input` are there when the program has an
+    input: a file, by what opens it.
     """
 
     launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)

@@ -41,6 +41,7 @@ BEHAVIOURS = (
             launch={
                 **USUAL_LAUNCH,
                 "module": "{module}",
+                "code": "{code}",
                 "python": "{interpreter}",
                 "debugLauncherPython": "{program}",
                 "console": "internalConsole",

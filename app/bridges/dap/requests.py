@@ -58,6 +58,8 @@ class LaunchRequest:
     stop_on_entry: bool = True
     module: str | None = None
     """What the interpreter runs in place of `program`, of which this is then a part."""
+    code: str | None = None
+    """The text that it runs in place of both, where it takes one."""
     options: tuple[str, ...] = ()
     """Arguments of the interpreter itself."""
     in_runtime: bool = False

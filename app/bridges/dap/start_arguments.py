@@ -108,12 +108,14 @@ def with_formatters(values: Values, folder: Path) -> dict[str, Any]:
 
 
 def with_choice(values: Values, request: LaunchRequest) -> dict[str, Any]:
-    """Return the values with a module that runs in place of the script, and options of the interpreter."""
+    """Return the values with a module or a text that runs in place of the script, and options of the
+    interpreter."""
     found, module, options = {**values}, request.module, request.options
     if request.in_runtime:
         found["skipped"] = []
-    if module is not None:
-        found["module"] = module
+    instead = {"code": request.code} if request.code is not None else {"module": module}
+    if request.code is not None or module is not None:
+        found |= instead
         del found["script"]
     if options and "interpreter" in values:
         found["runtime_args"] = [*values["runtime_args"], *options]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from app.bridges.dap.breakpoint import Breakpoint
@@ -16,13 +17,14 @@ from app.bridges.dap.manager import LIBRARIES, ExceptionChoice, Mode
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.exception_stop import Thrown, first_of_project, locals_of, thrown
-from app.tools.debug.one_run import OneRun, prepared
+from app.tools.debug.one_run import OneRun, Preparation, prepared
 from app.tools.debug.results import DebugResult, ExceptionShown, ProjectFrame
 from app.tools.debug.small_answer import fitting
 from app.tools.debug.sources import Sources
 from app.tools.processes.foreign_text import clean, objects
 
 MAX_STOPS = 200
+"""After so many exceptions only those that nobody catches are stops."""
 MAX_FRAMES = 5
 FRAMES_WITH_LOCALS = 3
 MAX_BYTES = 4_000
@@ -37,6 +39,9 @@ _NO_FAILURES = frozenset({"Skipped", "XFailed", "Exit", "SkipTest", "SystemExit"
 """Exceptions by which Python's runners leave a test that has not failed."""
 _MODES: Mapping[str, Mode] = {"delve": "uncaught"}
 _PREFERRED: tuple[Mode, ...] = ("user", "raised", "uncaught")
+_TELLING = frozenset({"pytest", "unittest"})
+"""Modules of Python that tell what has failed a test."""
+_PYTHON_FAILURES = Path(__file__).with_name("python_failures.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +63,27 @@ async def why(call: DebugCall) -> DebugResult:
     offered = behaviour.exceptions.modes
     usual: Mode = next((one for one in _PREFERRED if offered is None or one in offered), "none")
     mode = _MODES.get(behaviour.name, usual)
+    if behaviour.name == "debugpy" and run_of.request.module in _TELLING:
+        mode = "uncaught"
+        await call.aside(_have_told, run_of)
+    last: Mode = "uncaught" if offered is None or "uncaught" in offered else "none"
     failures: list[Failure] = []
     async with run_of.started(ExceptionChoice(mode)) as run:
-        while run.stop.status == "stopped" and len(failures) < MAX_STOPS and not run.is_late:
+        while run.stop.status == "stopped" and not run.is_late:
             failures.append(await _failure(run))
+            if len(failures) == MAX_STOPS:
+                await run_of.breakpoints.set_exceptions(ExceptionChoice(last))
             await run.go_on()
         late = run.is_late
         return await call.aside(_answer, run, late, failures)
+
+
+def _have_told(run_of: Preparation) -> None:
+    """Have the runner tell of failures, in place of stopping at what may be one. Blocking."""
+    request = run_of.request
+    assert request.module is not None
+    text = _PYTHON_FAILURES.read_text() + "\n\nmain()\n"
+    run_of.request = replace(request, code=text, args=(request.module, *request.args))
 
 
 async def _failure(run: OneRun) -> Failure:
@@ -119,14 +138,15 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult
         outcome = "timed_out"
     else:
         outcome = "failed" if failed and (counted or code) else "passed"
-    chosen = (reported or (counted[-1] if counted else None)) if outcome != "passed" else None
+    many = len(failures) == MAX_STOPS  # and whether a later one fails it, nothing tells
+    chosen = (reported or (counted[-1] if counted and not many else None)) if outcome != "passed" else None
     result = DebugResult(
         outcome=outcome,
         runtime=run.session.runtime,
         adapter=run.session.adapter,
         exit_code=code,
         output=output[-MAX_TAIL:] or None,
-        note=_NOTES.get(outcome) if chosen is None else None,
+        note=_NOTES.get("many" if many and outcome == "failed" else outcome) if chosen is None else None,
     )
     if chosen is not None:
         message = chosen.message or _said_by_go(chosen, output)
@@ -149,6 +169,7 @@ def _reported(of_output: Sequence[Failure]) -> Failure | None:
 _NOTES: Mapping[str, str] = {
     "passed": "It ran to its end, and nothing failed.",
     "failed": "It failed, and not by an exception that comes from the project's code; see output.",
+    "many": f"More than {MAX_STOPS} exceptions were thrown, and which one fails it is not known; see output.",
     "timed_out": "It did not end within `timeout` and was ended.",
 }
 
