@@ -9,26 +9,25 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.dap.adapter_behaviour import Entry
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.adapter_process import AdapterCommand
-from app.bridges.dap.audit import Record, SessionAudit
+from app.bridges.dap.audit import SessionAudit
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import not_supported
 from app.bridges.dap.exception_screen import ExceptionScreen
 from app.bridges.dap.launching import StartFailed
-from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.opening import Conversations
 from app.bridges.dap.program import Listeners, Program
 from app.bridges.dap.program_input import ProgramInput
-from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
-from app.bridges.dap.reverse_requests import ReverseRequests, Terminals
-from app.bridges.dap.rust_formatters import files_of, find_formatters
+from app.bridges.dap.requests import AttachRequest, LaunchRequest, Progress
+from app.bridges.dap.reverse_requests import ReverseRequests
+from app.bridges.dap.rust_formatters import find_formatters
 from app.bridges.dap.session import DebugSession
+from app.bridges.dap.session_plan import RUST, Plan, is_dialled
 from app.bridges.dap.start_arguments import (
     attach_arguments,
     check_input,
@@ -45,72 +44,12 @@ from app.bridges.dap.stop_records import StopRecords
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
 from app.bridges.installed.written_programs import CagedAgent, Started, check_written
-from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 from app.ids import new_id
-from app.programs import on_path
 from app.states import DebugState
 
 MAX_OUTPUT_OF_FAILURE = 4_000
-_RUST = "rust"
 _BUILT = frozenset({"binary", "go"})
-
-
-@dataclass(frozen=True, slots=True)
-class Dependencies:
-    """What sessions are run with; the same for all of a daemon."""
-
-    children: ChildStarter
-    terminals: Terminals | None
-    environment: Mapping[str, str]
-    record: Record
-    limits: DebugLimits
-
-    async def for_request(
-        self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter, root: Path
-    ) -> Dependencies:
-        """Return these as they are for one session: where its adapter and program run. Raises ToolError as
-        the cage does."""
-        if request.cage is None:
-            return self
-        commands = [resolved.command, resolved.interpreter] if isinstance(request, LaunchRequest) else []
-        if isinstance(request, AttachRequest) and not _is_dialled(request, resolved):
-            commands = [resolved.command]
-        commands += [(file,) for file in resolved.behaviour.process.own_files]
-        places = {**self.environment, **resolved.env}
-        if resolved.runtime == _RUST:
-            formatters = await asyncio.to_thread(find_formatters, places, root)
-            commands += [(str(file),) for file in files_of(formatters)] if formatters else []
-        for name in resolved.behaviour.process.runs:
-            program = await asyncio.to_thread(on_path, name, places)
-            commands += [(str(program),)] if program is not None else []
-        inside = await request.cage([one for one in commands if one], self.environment)
-        environment = {**inside.environment, **resolved.behaviour.process.env_in_cage}
-        return replace(self, children=inside.children, environment=environment)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one session is made from: who asks for it, what is debugged, by which adapter, and with what."""
-
-    owner: DebugOwner
-    request: LaunchRequest | AttachRequest
-    resolved: ResolvedAdapter
-    dependencies: Dependencies
-
-    @property
-    def cwd(self) -> Path:
-        return self.request.cwd if isinstance(self.request, LaunchRequest) else self.owner.project_root
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The environment of the adapter, and of what runs in its terminals."""
-        return {**self.dependencies.environment, **self.resolved.env}
-
-    def stops_on_entry(self, way: Entry | None = None) -> bool:
-        """Tell whether the program is to stop on entry, and in this way."""
-        wanted = isinstance(self.request, LaunchRequest) and self.request.stop_on_entry
-        return wanted and way in (None, self.resolved.behaviour.stopping.entry)
 
 
 class SessionLife:
@@ -290,7 +229,7 @@ class SessionLife:
             stop_on_entry=self.plan.stops_on_entry("flag"),
         )
         values = with_choice(values, request)
-        if resolved.runtime == _RUST and (folder := await self._formatters()) is not None:
+        if resolved.runtime == RUST and (folder := await self._formatters()) is not None:
             values = with_formatters(values, folder)
         if request.input is not None:
             values = with_input(values, await self._input.keep(request.input))
@@ -309,7 +248,7 @@ class SessionLife:
         arguments = attach_arguments(
             self.plan.resolved, host=request.host, port=request.port, pid=request.pid, cwd=root, root=root
         )
-        if request.port is not None and _is_dialled(request, self.plan.resolved):
+        if request.port is not None and is_dialled(request, self.plan.resolved):
             await self._conversations.dial(request.host, request.port, arguments)
         else:
             command = command_line(self.plan.resolved, {"cwd": str(root), "root": str(root)})
@@ -397,14 +336,9 @@ def check_programs(
     if isinstance(request, LaunchRequest):
         commands, cwd = [resolved.command, resolved.interpreter], request.cwd
     else:
-        commands, cwd = ([] if _is_dialled(request, resolved) else [resolved.command]), root
+        commands, cwd = ([] if is_dialled(request, resolved) else [resolved.command]), root
     for command in filter(None, commands):
         check_written(Started(command, root, cwd, resolved.env), agents, request.reads)
-
-
-def _is_dialled(request: AttachRequest, resolved: ResolvedAdapter) -> bool:
-    """Tell whether the program has an adapter in itself, so that none is started."""
-    return resolved.behaviour.reach.attaches_itself and request.port is not None
 
 
 def _script(request: LaunchRequest | AttachRequest) -> str:

@@ -16,7 +16,7 @@ from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.exceptions import LIBRARIES, MODES, ExceptionChoice, Mode, check_choice
-from app.bridges.dap.lifecycle import Dependencies, Plan, SessionLife, check_programs
+from app.bridges.dap.lifecycle import SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (
     AttachRequest,
@@ -29,6 +29,7 @@ from app.bridges.dap.requests import (
 from app.bridges.dap.resolution import AdapterTable, Declarations, Declared, ResolvedAdapter
 from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
+from app.bridges.dap.session_plan import Dependencies, Plan
 from app.bridges.dap.stops import Stop
 from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError

@@ -67,7 +67,7 @@ def pytest_configure(config: Any) -> None:
 def _after_stop(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stops at the exception that is being handled, and then calls the function."""
 
-    def stopping(*given: Any, **named: Any) -> Any:
+    def stopping(*given: Any, **named: object) -> Any:
         _stop(*sys.exc_info())
         return function(*given, **named)
 
