@@ -63,7 +63,9 @@ def _answer(run: OneRun, late: bool, traced: Sequence[Traced], hits: int) -> Deb
     return table(
         traced,
         clean(run.output, len(run.output) + 1),
-        outcome="timed_out" if late and stop.status != "exited" else ended,
-        exit_code=stop.exit_code,
-        hits=hits,
+        DebugResult(
+            outcome="timed_out" if late and stop.status != "exited" else ended,
+            exit_code=stop.exit_code,
+            hits=hits,
+        ),
     )

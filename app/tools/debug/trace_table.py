@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.tools.debug.results import DebugResult, TraceColumn, TracedLine, TraceRow
 from app.tools.debug.small_answer import CUT, head, size_of, tail
@@ -70,18 +69,20 @@ _SIZES = (
 """Each time less; the last one fits whatever there is."""
 
 
-def table(traced: Sequence[Traced], output: str, **fields: Any) -> DebugResult:
-    """Return the answer with `fields`. Lines that the program has reached come first where not all fit."""
+def table(traced: Sequence[Traced], output: str, run: DebugResult) -> DebugResult:
+    """Return the answer about a `run`. Lines that the program has reached come first where not all fit."""
     by_hits = sorted(traced, key=lambda one: one.hits == 0)
-    result = DebugResult()
+    result = run
     for size in _SIZES:
         fits = len(traced) <= size.lines
         lines = [_line(one, size) for one in (traced if fits else by_hits[: size.lines])]
-        result = DebugResult(
-            **fields,
-            output=tail(output, size.output) or None,
-            trace=lines,
-            note=None if fits else f"{len(traced) - size.lines} more lines do not fit; trace fewer at once.",
+        left_out = f"{len(traced) - size.lines} more lines do not fit; trace fewer at once."
+        result = run.model_copy(
+            update={
+                "output": tail(output, size.output) or None,
+                "trace": lines,
+                "note": None if fits else left_out,
+            }
         )
         if size_of(result) <= MAX_BYTES:
             break

@@ -59,7 +59,7 @@ def test_a_table_of_any_size_is_short(lines: int, hits: int, expressions: int, t
     for one in traced:
         for hit in range(hits):
             one.take({f"{text * times}{n}": f"{hit}{text * min(times, 10)}" for n in range(expressions)})
-    found = table(traced, text * times, outcome="max_hits", hits=lines * hits)
+    found = table(traced, text * times, DebugResult(outcome="max_hits", hits=lines * hits))
     assert size_of(found) <= 2_000
     assert found.trace and all(one.hits == hits for one in found.trace)
 
@@ -70,7 +70,7 @@ def test_lines_that_were_reached_come_first_where_not_all_fit() -> None:
         traced[-1].take({f"{'long' * 30} {n}": f"{hit}" for n in range(20)})
     for one in traced[:-1]:
         one.path = "./" + "deep/" * 60
-    found = table(traced, "", outcome="exited")
+    found = table(traced, "", DebugResult(outcome="exited"))
     assert size_of(found) <= 2_000 and found.trace and found.note
     first = found.trace[0]
     assert (first.line, first.hits) == (19, 40) and first.columns and first.expressions_left_out
@@ -80,7 +80,7 @@ def test_lines_that_were_reached_come_first_where_not_all_fit() -> None:
 def test_expressions_that_begin_alike_keep_their_values_apart() -> None:
     one = Traced("./app.py", 1)
     one.take({f"{'x' * 900} + {n}": f"{n}" for n in range(20)})
-    found = table([one], "")
+    found = table([one], "", DebugResult())
     assert found.trace and found.trace[0].rows
     assert sorted(found.trace[0].rows[0].values.values()) == sorted(str(n) for n in range(20))
 
