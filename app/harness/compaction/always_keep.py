@@ -14,9 +14,9 @@ from app.harness.compaction.units import Unit
 from app.harness.conversation.history import Entry
 from app.harness.dsl.spec import AlwaysKeep
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
+from app.tools.contract.ports import SKILL_TOOL
 from app.workspace.globs import text_matches
 
-SKILL_TOOL = "skill"
 MAX_SKILL_TOKENS = 24_000
 """Tokens of the steps with bodies of skills that stay; those that were loaded first may go."""
 SKILL_MARK = re.compile(r"<skill_content name=[^\n>]*>")

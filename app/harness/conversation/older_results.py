@@ -8,8 +8,7 @@ from __future__ import annotations
 from app.harness.conversation.estimate import estimate_text
 from app.harness.conversation.history import History
 from app.messages import ToolResultsMessage
-
-SKILL_TOOL = "skill"
+from app.tools.contract.ports import SKILL_TOOL
 
 
 def leave_out_results(history: History) -> None:

@@ -18,9 +18,9 @@ from app.harness.guidance.guidance import MAX_TOKENS, FileNote, Guidance, Instru
 from app.harness.guidance.skill_folders import SKILL_FILE
 from app.messages import SystemBlock
 from app.tools.authorisation.cage_policy import CagePolicy
+from app.tools.contract.ports import SKILL_TOOL
 from app.tools.search.glob_pattern import parse_glob
 
-SKILL_TOOL = "skill"
 LEAST_TOKENS = 50
 """A file of which no more than this would be left is left out."""
 _MARK = re.compile(r"<(?=\s*+/?\s*+instructions\b)", re.IGNORECASE)

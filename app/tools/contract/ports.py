@@ -82,6 +82,10 @@ class ChildTask:
     background: bool = False
 
 
+SKILL_TOOL = "skill"
+"""The tool that loads a skill: the conversation keeps its results."""
+
+
 @dataclass(frozen=True, slots=True)
 class SkillContent:
     """A skill as it is now. `folder` is the path by which the caller reads its files; `files` are the first

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult, load_description
-from app.tools.contract.ports import SkillContent
+from app.tools.contract.ports import SKILL_TOOL, SkillContent
 
 _MARK = re.compile(r"<(?=\s*+/?\s*+skill_content\b)", re.IGNORECASE)
 
@@ -51,7 +51,7 @@ def skill() -> ToolDefinition:
         return result_of(await context.ports.skill(params.name))
 
     return ToolDefinition(
-        name="skill",
+        name=SKILL_TOOL,
         title="Load a skill",
         description=load_description("app.tools.locked", "skill.md"),
         parameters=SkillParams,
