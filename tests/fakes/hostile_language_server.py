@@ -77,6 +77,13 @@ def arguments() -> argparse.Namespace:
     )
     add("--unversioned", action="store_true", help="diagnostics name no version")
     add("--silent", action="store_true", help="publishes no diagnostics")
+    add(
+        "--project",
+        default="",
+        choices=["", "answer", "never", "parts", "work", "flood", "wrong", "refuse"],
+        help="how `workspace/diagnostic` is answered: whole, not at all, with parts and no end, with parts "
+        "and the end of the work, with many parts (--flood), with wrong types, with an error",
+    )
     add("--pull", action="store_true", help="diagnostics are pulled, and none are published")
     add("--wrong-types", default="", help="a method, or `all`: the answer is made of wrong types")
     add("--wrong", default="mixed", choices=sorted(WRONG), help="how the answer is wrong")
@@ -231,6 +238,7 @@ class Server:
         self.held: list[dict[str, Any]] = []
         self.kept: list[bytes] = []
         self.shut_down = False
+        self.root = Path()
         self.delays = dict(part.split("=") for part in options.delay)
         self.asked = 0
 
@@ -288,6 +296,9 @@ class Server:
             return
         if method in self.options.never_answer:
             return
+        if method == "workspace/diagnostic" and self.options.project:
+            self.answer_for_project(message["id"], params)
+            return
         if method == self.options.garbage_at:
             self.send_garbage()
             return
@@ -326,6 +337,7 @@ class Server:
 
     def result(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
+            self.root = Path(params.get("rootPath") or ".")
             return self.capabilities()
         if method == "shutdown":
             return None
@@ -354,8 +366,48 @@ class Server:
             "codeActionProvider": True,
         }
         if self.options.pull:
-            offered["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": False}
+            whole = bool(self.options.project)
+            offered["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": whole}
         return {"capabilities": offered, "serverInfo": {"name": "hostile", "version": "1"}}
+
+    def answer_for_project(self, number: Any, params: dict[str, Any]) -> None:
+        way, parts, work = self.options.project, params["partialResultToken"], params["workDoneToken"]
+        items = [
+            {"uri": file.as_uri(), "version": None, "kind": "full", "items": self.problems(file.read_text())}
+            for file in sorted(self.root.rglob("*.hostile"))
+        ]
+        if way == "refuse":
+            self.wire.send({"id": number, "error": {"code": -32803, "message": "not now"}})
+        elif way == "wrong":
+            self.progress(parts, items)
+            kinds = WRONG.keys() - {"long", "many"}
+            for wrong in [WRONG[kind](items[0]["uri"]) for kind in sorted(kinds)]:
+                self.progress(parts, wrong)
+                self.progress(parts, {"items": wrong})
+                self.progress(work, wrong)
+            odd = [{**items[0], "uri": uri} for uri in FOREIGN_URIS]
+            odd += [{**items[0], "kind": 7}, {**items[0], "items": {}}, {**items[0], "items": [None, 7, []]}]
+            self.wire.send({"id": number, "result": {"items": odd}})
+        elif way in {"parts", "work", "flood"}:
+            self.progress(work, {"kind": "begin", "title": "checking"})
+            for item in items:
+                self.progress(parts, {"items": [{**item, "items": []}]})  # not looked at yet
+                if way != "work" or item is not items[-1]:
+                    self.progress(parts, {"items": [item]})
+            if way == "work":
+                self.progress(work, {"kind": "end"})
+                time.sleep(0.2)
+                self.progress(parts, {"items": items[-1:]})
+            span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+            many = [{"range": span, "message": "flood" * 20}] * 5_000
+            for count in range(self.options.flood if way == "flood" else 0):
+                uri = (self.root / f"{count}.hostile").as_uri()
+                self.progress(parts, {"items": [{"uri": uri, "kind": "full", "items": many}]})
+        elif way == "answer":
+            self.wire.send({"id": number, "result": {"items": items}})
+
+    def progress(self, token: Any, value: Any) -> None:
+        self.wire.send({"method": "$/progress", "params": {"token": token, "value": value}})
 
     def about_word(self, method: str, uri: str, position: dict[str, int]) -> Any:
         lines = self.documents.get(uri, (0, ""))[1].split("\n")

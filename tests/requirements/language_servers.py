@@ -109,6 +109,9 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.tool.folder": (
         "diagnostics of a folder: its languages' files, bounded, with what has no answer"
     ),
+    "language_servers.tool.whole_project": (
+        "many files are looked at as a whole, within bounds, and those not looked at are named"
+    ),
     "language_servers.tool.definition": "definition, type_definition and implementation",
     "language_servers.tool.references": "references find all usages",
     "language_servers.tool.hover": "hover: type and documentation",

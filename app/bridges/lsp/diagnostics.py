@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -26,9 +26,11 @@ from app.bridges.rpc.peer import ResponseError
 T = TypeVar("T")
 MAX_ITEMS = 20_000
 MAX_KEPT_BYTES = 8 * 1024 * 1024
+"""What is published is kept up to this size in all; beyond it what came first is dropped."""
 _OVERHEAD = 1_000
 """What a publication costs beside its content, in bytes."""
-"""What is published is kept up to this size in all; beyond it what came first is dropped."""
+MAX_LOST = 10_000
+_NO_ITEMS = b"[]"
 MAX_TOKEN = 200
 QUIET_SECONDS = 0.3
 FLYCHECK_QUIET_SECONDS = 0.15
@@ -92,6 +94,8 @@ class Diagnostics:
         self._bell = bell
         self._readiness = readiness
         self._published: dict[str, _Publish] = {}
+        self._lost: set[str] = set()
+        """URIs of files of which something was published that is kept no more."""
         self._headers = clangd.UnseenHeaders()
         self.kept_bytes = 0
         self._changed_at = 0.0
@@ -108,10 +112,26 @@ class Diagnostics:
             self._headers.changed(path, self._changed_at)
         self._unsaved_change = not saved
 
+    @property
+    def changed_at(self) -> float:
+        """When the server was notified of a change last (monotonic seconds)."""
+        return self._changed_at
+
+    def published(self) -> Iterator[tuple[str, bytes, bool]]:
+        """Yield what was published for each file: its URI, the items as JSON, and whether nothing has changed
+        since."""
+        for uri, known in self._published.items():
+            yield uri, known.packed, known.at >= self._changed_at
+
+    def lost(self) -> frozenset[str] | None:
+        """Return the URIs of files of which something was published that is kept no more; None where these
+        are too many to know."""
+        return frozenset(self._lost) if len(self._lost) < MAX_LOST else None
+
     def closed(self, text: OpenText) -> None:
         self._headers.closed(text.path)
         if self._behaviour.freshness != "flycheck":  # what a compiler said of a file is not said again
-            self._forget(text.uri)
+            self._lose(text.uri)
 
     def notified(self, method: str, params: Any) -> None:
         """Take a notification."""
@@ -132,15 +152,21 @@ class Diagnostics:
         if version is not None and newest is not None and version < newest:
             return  # of a text that was there before
         self._forget(uri)
+        self._lost.discard(uri)
         packed = orjson.dumps(_dictionaries(params.get("diagnostics")))
         self._published[uri] = kept = _Publish(version, packed, time.monotonic())
         self.kept_bytes += kept.size
         while self.kept_bytes > MAX_KEPT_BYTES:
-            self._forget(next(iter(self._published)))
+            self._lose(next(iter(self._published)))
 
     def _newest_version(self, uri: str) -> int | None:
         known = self._published.get(uri)
         return None if known is None else known.version
+
+    def _lose(self, uri: str) -> None:
+        if uri in self._published and self._published[uri].packed != _NO_ITEMS and len(self._lost) < MAX_LOST:
+            self._lost.add(uri)
+        self._forget(uri)
 
     def _forget(self, uri: str) -> None:
         known = self._published.pop(uri, None)

@@ -46,11 +46,13 @@ class Across:
     """What a server does beyond the unit that it was started in. `takes_any_folder`: a file that is opened
     has it load the file's unit, wherever that is. `renames_own_files`: it renames what is declared in another
     unit in that one only. `splits_shorthands`: of a name that is a property and a variable at once it renames
-    one, as both."""
+    one, as both. `checks_all`: the command by which it checks all packages of the project of a file and
+    publishes what it finds."""
 
     takes_any_folder: bool = False
     renames_own_files: bool = False
     splits_shorthands: bool = False
+    checks_all: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.bridges.lsp.server import LanguageServer
 from app.bridges.lsp.server_places import ServerCages, ServerPlaces
 from app.bridges.lsp.units import Unit, Units, manifest_text
+from app.bridges.lsp.whole_project import ProjectReport
 from app.bridges.lsp.workspace_edit import (
     CreateFile,
     DeleteFile,
@@ -54,6 +55,7 @@ __all__ = [
     "OpenText",
     "Operation",
     "ProjectLanguages",
+    "ProjectReport",
     "RenameFile",
     "ResolvedServer",
     "ServerCages",

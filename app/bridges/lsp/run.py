@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from app.bridges.lsp.resolution import ResolvedServer
 from app.bridges.lsp.server_places import ServerPlace
 from app.bridges.lsp.server_sight import Sight
 from app.bridges.lsp.watched import KINDS, WatchedGlobs
+from app.bridges.lsp.whole_project import WholeProject
 from app.bridges.rpc.peer import ResponseError
 from app.workspace import RootFolder
 from app.workspace.tree_watch import FileChange, TreeWatch
@@ -52,11 +53,11 @@ class ServerRun:
         self.connection: Connection
         self.documents: OpenDocuments
         self.diagnostics: Diagnostics
+        self.whole: WholeProject
         self._project = project
         self._disk = DiskNews(project.path, watch)
-        self._watched: WatchedGlobs | None = None
         self._pending: list[FileChange] = []
-        self._unsent: list[FileChange] = []
+        self._late = _Late()
         self._telling = asyncio.Lock()
         self._early: list[tuple[str, Any, int]] = []
         self.sight: Sight | None = None
@@ -101,6 +102,9 @@ class ServerRun:
         )
         self.diagnostics = Diagnostics(
             self.connection, self.documents, self.server.behaviour, self.bell, self.readiness
+        )
+        self.whole = WholeProject(
+            self.connection, self.documents, self.diagnostics, self.server.behaviour, self.bell
         )
         self.documents.opened = self._opened
         self.documents.saved = self._saved
@@ -154,6 +158,8 @@ class ServerRun:
         self.bell.end(reason)
 
     def _notified(self, method: str, params: Any, size: int) -> None:
+        if hasattr(self, "whole") and self.whole.notified(method, params):
+            return
         self.readiness.notified(method, params)
         if hasattr(self, "diagnostics"):
             self.diagnostics.notified(method, params)
@@ -179,16 +185,17 @@ class ServerRun:
         # One at a time: who comes second must not overtake what the first is about to tell.
         async with self._telling:
             self._pending += await self._disk.taken(set(self.documents.paths()), self.sight)
-            late = self._unsent and self.connection.capabilities.watched() is not self._watched
+            unsent = self._late.unsent
+            late = unsent and self.connection.capabilities.watched() is not self._late.watched
             if self._pending or late:
-                await self._notify([*self._unsent, *self._pending])
+                await self._notify([*unsent, *self._pending])
                 self._pending.clear()
 
     async def _notify(self, changes: list[FileChange]) -> None:
         until = time.monotonic() + LATE_SECONDS
         capabilities = self.connection.capabilities
         while changes:
-            watched = self._watched = capabilities.watched()
+            watched = self._late.watched = capabilities.watched()
             news = await asyncio.to_thread(self._events, watched, changes)
             if news.events:
                 self.connection.notify("workspace/didChangeWatchedFiles", {"changes": news.events})
@@ -207,7 +214,7 @@ class ServerRun:
                 return
             # Files that it has read and does not watch yet.
             changes = news.unwanted
-            self._unsent = changes[:MAX_UNSENT]
+            self._late.unsent = changes[:MAX_UNSENT]
             if not changes or not await self.bell.until(lambda: capabilities.watched() is not watched, until):  # noqa: B023
                 return
 
@@ -224,6 +231,14 @@ class ServerRun:
                 if not wanted:
                     news.unwanted.append(change)
         return news
+
+
+@dataclass(slots=True)
+class _Late:
+    """Changes that a server did not want when it watched these files; it may want them later."""
+
+    watched: WatchedGlobs | None = None
+    unsent: list[FileChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

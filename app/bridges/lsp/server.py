@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from app.bridges.lsp import clangd
+from app.bridges.lsp import clangd, whole_project
 from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.connection import ServerEnded
 from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
@@ -27,6 +27,7 @@ from app.bridges.lsp.preview import previewed
 from app.bridges.lsp.run import ServerRun
 from app.bridges.lsp.sharing import Sharing
 from app.bridges.lsp.turns import Turns
+from app.bridges.lsp.whole_project import ProjectReport
 from app.bridges.rpc.peer import ResponseError
 from app.errors import ToolError
 
@@ -232,6 +233,22 @@ class LanguageServer:
                 raise self._refused("textDocument/diagnostic", refusal) from None
 
         return await self._with_run(diagnose)
+
+    async def project_diagnostics(self, path: str, *, seconds: float) -> ProjectReport:
+        """Return what the server finds in the whole project of a file, as much as it says within `seconds`; a
+        server that says nothing may be waiting for changes, and is not ended. Raises ToolError as `request`
+        does."""
+
+        async def look(run: ServerRun) -> ProjectReport:
+            deadline = time.monotonic() + seconds
+            await run.synchronise()
+            if run.readiness.needed_for(whole_project.METHOD):
+                await run.readiness.wait(deadline)
+            found = await run.whole.report(path, deadline)
+            await run.synchronise()
+            return run.whole.checked(found)
+
+        return await self._with_run(look)
 
     async def preview(
         self, contents: Mapping[str, bytes], paths: Sequence[str], *, seconds: float

@@ -81,6 +81,7 @@ _TYPESCRIPT_7 = Behaviour(
 _GO = Behaviour(
     answers_again=True,
     previews=True,
+    across=Across(checks_all="gopls.diagnose_files"),
     options=ServerOptions(
         # It waits a second for a human to type on before it looks at packages that import the changed one.
         settings={"gopls": {"diagnosticsDelay": "100ms"}},

@@ -16,7 +16,8 @@ from app.bridges.lsp.manager import Diagnosed, LanguageServer
 from app.errors import ToolError
 from app.tools.after_edit.known_errors import Rows, error_rows, new_errors
 from app.tools.code.call import CodeCall, Named, reason_of
-from app.tools.code.diagnostics import AT_ONCE, MAX_UNANSWERED, MESSAGES_WITHHELD, ONE_BY_ONE, errors_shown
+from app.tools.code.diagnostic_rows import errors_shown
+from app.tools.code.diagnostics import AT_ONCE, MAX_UNANSWERED, MESSAGES_WITHHELD, ONE_BY_ONE
 from app.tools.code.git_changes import GitChanges, committed, git_changes
 from app.tools.code.importers import importers, known_as
 from app.tools.code.places import Files

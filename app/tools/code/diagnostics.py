@@ -7,33 +7,32 @@ waiting for a server to settle; that is the bridge's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from app.bridges.lsp.manager import Diagnosed, Encoding, LanguageServer
+from app.bridges.lsp.manager import Diagnosed, LanguageServer
 from app.errors import ToolError
-from app.tools.after_edit.server_scope import WITHHELD
 from app.tools.code.call import CodeCall, Named, reason_of
+from app.tools.code.diagnostic_rows import rows, wanted
 from app.tools.code.git_changes import git_changes
 from app.tools.code.limited import limited
-from app.tools.code.places import Files, end_of, line_of, start_of
-from app.tools.code.results import Diagnostic, LspResult, Related, Unanswered
+from app.tools.code.places import Files
+from app.tools.code.results import Diagnostic, LspResult, Unanswered
 from app.tools.code.shown import finished, part_of
 from app.tools.code.source_list import Sources, sources_below
-from app.tools.processes.foreign_text import clean, objects, one_line
+from app.tools.code.whole_project import folders_of, whole_project
+from app.tools.processes.foreign_text import one_line
 
 MAX_FILES = 200
+"""How many files are asked about one by one in any case."""
+MOST_FILES = 2_000
+SECONDS_FOR_OTHERS = 10.0
+"""Files beyond these are asked about while a call has more time left than this."""
+TOO_MANY = "too many files for one call"
 AT_ONCE = 8
 ONE_BY_ONE = frozenset({"bash"})
 """Languages whose server forgets about a document when the next one is opened at once."""
-MAX_ITEMS = 10_000
-MAX_MESSAGE = 2_000
 MAX_DOING = 300
-MAX_RELATED = 5
 MAX_UNANSWERED = 50
-SEVERITIES = ("error", "warning", "information", "hint")
-_TAGS = {1: "unnecessary", 2: "deprecated"}
 NOT_FRESH = (
     "The server has not answered for the present content: what is listed may be out of date, and "
     "nothing listed does not mean that nothing is wrong. Ask again."
@@ -58,7 +57,7 @@ async def diagnostics(call: CodeCall) -> LspResult:
 
     def shown() -> LspResult:
         files = Files(call, server.encoding, diagnosed.text)
-        found = _wanted(call, rows(diagnosed, server.encoding, files))
+        found = wanted(call, rows(diagnosed, server.encoding, files))
         part = part_of(found, call.params)
         result = LspResult(
             path=named.shown,
@@ -84,10 +83,16 @@ def _notes(call: CodeCall, server: LanguageServer, *, fresh: bool) -> list[str]:
 
 @dataclass(slots=True)
 class _Gathered:
+    """`wrong` counts files with an error, `looked_at` all that were looked at; `left` are the others."""
+
     rows: list[Diagnostic] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
     errors: list[ToolError] = field(default_factory=list)
     diagnosed: list[Diagnosed] = field(default_factory=list)
+    left: list[Named] = field(default_factory=list)
+    unasked: bool = False
+    wrong: int = 0
+    looked_at: int = 0
 
     @property
     def answered(self) -> int:
@@ -108,15 +113,39 @@ async def _of_folder(call: CodeCall, named: Named) -> LspResult:
             chosen += files
     if not chosen:
         raise gathered.errors[0]
-    asked = (await _changed_first(call, chosen))[:MAX_FILES]
-    gate, narrow = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(1)
-    async with asyncio.TaskGroup() as group:
-        for one in asked:
-            alone = call.project.language_of(one.relative) in ONE_BY_ONE
-            group.create_task(_of_one(call, one, gathered, narrow if alone else gate))
+    ordered = await _changed_first(call, chosen)
+    await _ask(call, ordered[:MAX_FILES], gathered)
     if not gathered.answered and gathered.errors:
         raise gathered.errors[-1]
-    return await call.aside(_folder_result, call, named, sources, len(asked), len(chosen), gathered)
+    if rest := ordered[MAX_FILES:]:
+        await _of_rest(call, rest, gathered)
+    return await call.aside(_folder_result, call, named, sources, len(chosen), gathered)
+
+
+async def _of_rest(call: CodeCall, rest: list[Named], gathered: _Gathered) -> None:
+    """Look at more files than are asked about in any case: as servers do of their own, and one by one while
+    there is time."""
+    answer = await whole_project(call, rest)
+    gathered.looked_at += len(answer.settled)
+    open_ones = [one for one in rest if one.relative not in answer.settled]
+    await _ask(call, open_ones[:MOST_FILES], gathered, until=SECONDS_FOR_OTHERS)
+    gathered.left += open_ones[MOST_FILES:]
+    left = {one.relative for one in gathered.left}
+    languages = {call.project.language_of(name) for name in left}
+    gathered.unanswered += [one for one in answer.unanswered if one.language in languages]
+    for named, server, diagnosed in answer.diagnosed:
+        if named.relative in answer.settled or named.relative in left:
+            gathered.unasked = gathered.unasked or named.relative in left
+            await _take(call, named, server, diagnosed, gathered)
+
+
+async def _ask(call: CodeCall, files: list[Named], gathered: _Gathered, *, until: float = 0.0) -> None:
+    """Ask about each file; where `until` is set, as long as the call has so many seconds left."""
+    gate, narrow = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(1)
+    async with asyncio.TaskGroup() as group:
+        for one in files:
+            alone = call.project.language_of(one.relative) in ONE_BY_ONE
+            group.create_task(_of_one(call, one, gathered, narrow if alone else gate, until))
 
 
 async def _changed_first(call: CodeCall, chosen: list[Named]) -> list[Named]:
@@ -130,9 +159,15 @@ async def _changed_first(call: CodeCall, chosen: list[Named]) -> list[Named]:
     return sorted(chosen, key=lambda one: (one.relative not in changed, one.relative not in opened))
 
 
-async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: asyncio.Semaphore) -> None:
+async def _of_one(
+    call: CodeCall, named: Named, gathered: _Gathered, gate: asyncio.Semaphore, until: float
+) -> None:
     async with gate:
         left = call.seconds_left()
+        if until and left <= until:
+            gathered.left.append(named)
+            return
+        gathered.looked_at += 1
         if left <= 0:
             gathered.unanswered.append(Unanswered(path=named.shown, reason="time ran out before it"))
             return
@@ -143,21 +178,29 @@ async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: async
             gathered.errors.append(error)
             gathered.unanswered.append(Unanswered(path=named.shown, reason=reason_of(call, error)))
             return
-    gathered.diagnosed.append(diagnosed)
     if not diagnosed.fresh:
         reason = "no answer for the present content in time"
         gathered.unanswered.append(Unanswered(path=named.shown, reason=reason))
+    await _take(call, named, server, diagnosed, gathered)
 
-    def taken() -> list[Diagnostic]:
+
+async def _take(
+    call: CodeCall, named: Named, server: LanguageServer, diagnosed: Diagnosed, gathered: _Gathered
+) -> None:
+    def taken() -> tuple[list[Diagnostic], bool]:
         files = Files(call, server.encoding, diagnosed.text)
-        found = _wanted(call, rows(diagnosed, server.encoding, files))
-        return [one.model_copy(update={"path": named.shown}) for one in found]
+        every = rows(diagnosed, server.encoding, files)
+        found = [one.model_copy(update={"path": named.shown}) for one in wanted(call, every)]
+        return found, any(one.severity == "error" for one in every)
 
-    gathered.rows += await call.aside(taken)
+    found, wrong = await call.aside(taken)
+    gathered.diagnosed.append(diagnosed)
+    gathered.rows += found
+    gathered.wrong += wrong and diagnosed.fresh
 
 
 def _folder_result(
-    call: CodeCall, named: Named, sources: Sources, asked: int, known: int, gathered: _Gathered
+    call: CodeCall, named: Named, sources: Sources, known: int, gathered: _Gathered
 ) -> LspResult:
     """Blocking."""
     found = sorted(gathered.rows, key=lambda one: (one.path or "", one.line, one.character))
@@ -166,104 +209,32 @@ def _folder_result(
     notes = [NOT_FRESH.replace("The server has", "A server has")] if unanswered else []
     if len(unanswered) > MAX_UNANSWERED:
         notes.append(f"{len(unanswered) - MAX_UNANSWERED} more files than not_fresh lists have no answer.")
-    if asked < known:
+    if gathered.left:
         notes.append(
-            f"Only {asked} of {known} files were looked at, changed ones first; name a smaller folder for "
-            "the others. check_changes reports the new errors of all changed files."
+            f"Only {gathered.looked_at} of {known} files were looked at, changed ones first; name a "
+            "smaller folder for the others (not_looked_at). check_changes reports the new errors of all "
+            "changed files."
         )
+    if gathered.unasked:
+        notes.append("What is listed in files that were not looked at is what a server published unasked.")
     if not sources.complete:
         notes.append("The list of files is not complete; name a smaller folder.")
     if sources.left_out:
         names = ", ".join(sources.left_out)
         notes.append(f"Files in these languages are there too, and were not looked at: {names}.")
     notes += [MESSAGES_WITHHELD] if call.withholds else []
+    whole = not gathered.left and sources.complete and not sources.left_out
+    known_clean = whole and not unanswered and call.problem() is None
     result = LspResult(
         path=named.shown,
         diagnostics=part,
         count=len(found),
-        files=asked,
+        files=gathered.looked_at,
+        clean=False if gathered.wrong else True if known_clean else None,
         fresh=not unanswered,
         not_fresh=unanswered[:MAX_UNANSWERED] or None,
-        truncated=True if asked < known or not sources.complete else None,
+        not_looked_at=folders_of(named, gathered.left, TOO_MANY) or None,
+        truncated=None if not gathered.left and sources.complete else True,
         note=" ".join(notes) or None,
     )
     return limited(call, finished(result, found, len(part), call.params, call.context), *gathered.diagnosed)
-
-
-def _wanted(call: CodeCall, found: list[Diagnostic]) -> list[Diagnostic]:
-    severity = call.params.severity
-    if call.withholds:
-        found = [one.model_copy(update={"message": WITHHELD, "related": None}) for one in found]
-    return found if severity == "all" else [one for one in found if one.severity == severity]
-
-
-def errors_shown(call: CodeCall, diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnostic]:
-    """Return the errors of one file by position, as the caller may read them. Blocking."""
-    return _wanted(call, [one for one in rows(diagnosed, encoding, files) if one.severity == "error"])
-
-
-def rows(diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnostic]:
-    """Return what a server reported for one file, by position. Blocking."""
-    found = [
-        row
-        for one in objects(list(diagnosed.items))[:MAX_ITEMS]
-        if (row := _row(one, diagnosed, encoding, files)) is not None
-    ]
-    return sorted(found, key=lambda one: (one.line, one.character, SEVERITIES.index(one.severity)))
-
-
-def _row(one: Mapping[str, Any], diagnosed: Diagnosed, encoding: Encoding, files: Files) -> Diagnostic | None:
-    start, end = start_of(one.get("range")), end_of(one.get("range"))
-    message = _message(one.get("message"))
-    if line_of(start) is None or line_of(end) is None or not message:
-        return None
-    lines = diagnosed.text.lines
-    (line, column), (end_line, end_column) = (lines.from_server(each, encoding) for each in (start, end))
-    source = one_line(one.get("source"), 100) or None
-    tags = one.get("tags")
-    return Diagnostic(
-        line=line + 1,
-        character=column,
-        end_line=end_line + 1,
-        end_character=end_column,
-        severity=_severity(one.get("severity")),
-        message=message,
-        code=_code(one.get("code"), source),
-        source=source,
-        tags=[_TAGS[tag] for tag in tags if tag in (1, 2)] or None if isinstance(tags, list) else None,
-        related=_related(one.get("relatedInformation"), files) or None,
-    )
-
-
-def _severity(value: Any) -> str:
-    """A diagnostic without a severity is an error: better looked at than missed."""
-    return SEVERITIES[value - 1] if type(value) is int and 1 <= value <= 4 else "error"
-
-
-def _message(value: Any) -> str:
-    text = value.get("value") if isinstance(value, Mapping) else value
-    return clean(text, MAX_MESSAGE)
-
-
-def _code(value: Any, source: str | None) -> str | None:
-    if isinstance(value, Mapping):
-        value = value.get("value")
-    if type(value) is int:
-        return f"ts({value})" if source in {"typescript", "ts"} else str(value)
-    return one_line(value, 100) or None
-
-
-def _related(given: Any, files: Files) -> list[Related]:
-    found = []
-    for one in objects(given)[:MAX_RELATED]:
-        location = one.get("location")
-        if not isinstance(location, Mapping):
-            continue
-        place = files.place(location.get("uri"), start_of(location.get("range")))
-        if place is None:
-            continue
-        message = None if place.outside_cage else one_line(one.get("message"), MAX_MESSAGE) or None
-        found.append(
-            Related(path=place.path, line=place.line, message=message, outside_cage=place.outside_cage)
-        )
-    return found

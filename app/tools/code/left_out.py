@@ -37,6 +37,7 @@ _SYSTEMS = re.compile(
     r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|netbsd|openbsd|plan9|solaris|wasip1|windows|"
     r"386|amd64|arm|arm64|loong64|mips|mips64|mips64le|mipsle|ppc64|ppc64le|riscv64|s390x|wasm)(?:_test)?\.go$"
 )
+_APART = re.compile(r"(?:^|/)(?:[._][^/]*|testdata|vendor)(?:/|$)")
 _CONDITION = re.compile(r"\bcfg(?:_attr)?!?\s*\((?!\s*test\s*[,)])")
 """The server builds with tests."""
 _RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)")
@@ -167,6 +168,13 @@ async def _of_go(
 def _constrained(root: Path, _: Path, names: Sequence[str]) -> list[str]:
     """Blocks."""
     return [name for name in names if _SYSTEMS.search(name) or _CONSTRAINT.search(manifest_text(root / name))]
+
+
+def beside_the_build(root: Path, names: Sequence[str]) -> set[str]:
+    """Return the files of Go that a build for this system may leave out: other systems and tags, and folders
+    that no package pattern matches. Blocks."""
+    apart = {name for name in names if _APART.search(name)}
+    return apart | set(_constrained(root, root, [name for name in names if name not in apart]))
 
 
 def _is_twin(

@@ -141,9 +141,9 @@ class Unanswered(ToolResult):
 
 
 class NotLookedAt(ToolResult):
-    """Files of one package that hold the name and that no server has looked at."""
+    """Files below one folder that no server has looked at."""
 
-    path: str = Field(description="The folder of the package.")
+    path: str = Field(description="The folder, of the package or of the files.")
     files: int
     reason: str
 
@@ -179,7 +179,7 @@ class LspResult(ToolResult):
     )
     changed: int | None = Field(default=None, description="How many files differ from the last commit.")
     clean: bool | None = Field(
-        default=None, description="check_changes: no new error. Missing where that is not known."
+        default=None, description="No error; check_changes: no new one. Missing where that is not known."
     )
     may_be_older: bool | None = Field(
         default=None, description="True: some of these errors may be in the last commit, too."
@@ -187,7 +187,8 @@ class LspResult(ToolResult):
     fresh: bool | None = Field(default=None, description="False: this may be about an older content.")
     not_fresh: list[Unanswered] | None = Field(default=None, description="What has no answer yet, and why.")
     not_looked_at: list[NotLookedAt] | None = Field(
-        default=None, description="Where the same name is used in code that no server has looked at."
+        default=None,
+        description="Code that no server has looked at: of a folder, or that uses the same name.",
     )
     mentions: int | None = Field(
         default=None,

@@ -91,8 +91,11 @@ async def test_no_filter_of_the_repository_is_run(coding, tmp_path):
 @pytest.mark.requirement("language_servers.tool.folder")
 async def test_a_folder_with_too_many_files_begins_with_those_that_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(diagnostics, "MAX_FILES", 2)
+    monkeypatch.setattr(diagnostics, "MOST_FILES", 0)
     async with code_desk(tmp_path, limits=ServerLimits()) as opened:
         desk = committed(opened)
         desk.put("shop/zeta.py", "new: int = 'x'\n")
         found = await desk.lsp("diagnostics", path=".", severity="error")
         assert ("./shop/zeta.py", 1) in rows(found) and "check_changes" in found["note"]
+        assert (found["files"], found["truncated"], found["clean"]) == (2, True, False)
+        assert sum(one["files"] for one in found["not_looked_at"]) == len(COMMITTED) - 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.tools.code import diagnostics
 from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import code_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
@@ -148,7 +149,8 @@ async def test_a_server_that_is_not_installed_is_reported_with_how_to_install_it
 
 
 @pytest.mark.requirement("language_servers.tool.folder")
-async def test_a_folder_of_many_files_is_looked_at_within_its_bounds(python):
+async def test_a_folder_of_many_files_is_looked_at_within_its_bounds(python, monkeypatch):
+    monkeypatch.setattr(diagnostics, "MOST_FILES", 0)
     python.put_all({f"many/part{number:03d}.py": f"x{number}: int = 'a'\n" for number in range(230)})
     data = await python.lsp("diagnostics", path="many", severity="error")
     assert data["files"] == 200 and data["truncated"] is True and "200 of 230" in data["note"]
