@@ -45,11 +45,16 @@ def wrong(data: Any) -> list[tuple[str, int]]:
     return [(one["path"], one["line"]) for one in data["diagnostics"]]
 
 
-async def test_a_server_with_the_mode_looks_at_all_files(tmp_path: Path) -> None:
+async def test_a_server_with_the_mode_looks_at_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tools.code.call.SECONDS", 120.0)  # a busy machine takes its time
+    monkeypatch.setattr("app.tools.code.whole_project.REPORT_SECONDS", 90.0)
     settings = {"python": WHOLE, "basedpyright": WHOLE}
     async with python(tmp_path, settings) as desk:
         clean = await folder(desk)
-        assert (clean["clean"], clean["fresh"], clean["files"], clean["count"]) == (True, True, FILES, 0)
+        assert clean.get("clean") is True, clean
+        assert (clean["fresh"], clean["files"], clean["count"]) == (True, FILES, 0)
         assert not clean.keys() & {"not_looked_at", "truncated", "note"}
         # Columns are of the file's text, which no document has.
         desk.put("part20/code.py", "from part21.code import x21\n\n'🙂🙂'; y: str = x21\n")
