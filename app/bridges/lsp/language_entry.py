@@ -23,11 +23,12 @@ class Signals:
     """What else a server reports of its state. `loads_first`: its answers are wrong before the project is
     loaded. `unannounced_seconds`: how long the signal that it is loaded is waited for before it begins, where
     that is not as usual. `failed_check_pattern` matches its status when a build ended without having looked
-    at the project."""
+    at the project, `failed_load_pattern` when it knows the project without what that depends on."""
 
     loads_first: bool = False
     unannounced_seconds: float | None = None
     failed_check_pattern: str = ""
+    failed_load_pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

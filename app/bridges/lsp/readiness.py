@@ -106,6 +106,7 @@ class Readiness:
         self._behaviour = behaviour
         self._pattern = re.compile(behaviour.ready_pattern) if behaviour.ready_pattern else None
         self._failed_check = re.compile(behaviour.signals.failed_check_pattern or r"(?!)")
+        self._failed_load = re.compile(behaviour.signals.failed_load_pattern or r"(?!)")
         self._bell = bell
         self.begun_at = time.monotonic()
         self.unscanned: float | None = None
@@ -133,6 +134,11 @@ class Readiness:
     def check_failed(self) -> bool:
         """Whether the build that finds errors ended without having looked at the project."""
         return self._failed_check.search(self._warning or self.trouble) is not None
+
+    @property
+    def load_failed(self) -> bool:
+        """Whether the server knows the project without what that depends on."""
+        return self._failed_load.search(self.trouble or self._warning) is not None
 
     @property
     def ready(self) -> bool:

@@ -195,6 +195,14 @@ class LanguageServer:
 
         await self._with_run(loaded)
 
+    async def lacks_dependencies(self, path: str) -> bool:
+        """Tell whether the server knows the project of a file only without what that depends on: its answers
+        about code of others are empty then. Raises ToolError as `request` does."""
+        if not self.behaviour.signals.failed_load_pattern:
+            return False
+        await self.load(path)
+        return self._run is not None and self._run.readiness.load_failed
+
     @property
     def load_seconds(self) -> float:
         """How long a first load may take."""

@@ -91,7 +91,11 @@ _RUST = Behaviour(
     freshness="flycheck",
     ready="server_status",
     # It always tells of its state, on a busy machine late; what it answers before that lacks everything.
-    signals=Signals(failed_check_pattern=r"\bcargo check failed\b", unannounced_seconds=90.0),
+    signals=Signals(
+        failed_check_pattern=r"\bcargo check failed\b",
+        failed_load_pattern=r"\bcargo metadata\b|(?i:failed to (?:load|fetch|read|discover))",
+        unannounced_seconds=90.0,
+    ),
     options=ServerOptions(
         # Its own checks do not wait for, or undo, the builds of others.
         initialization={"cargo": {"targetDir": True}},

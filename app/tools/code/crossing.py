@@ -42,6 +42,7 @@ _DEFINITION = "textDocument/definition"
 _NO_IMPORT = "nothing there imports or requires the package of the declaration"
 _TOO_MANY = "too many packages use the word: ask again from a file of this one"
 _SAME_SERVER = "the server loads this package apart from the one of the declaration"
+_NOT_LOADED = "the server cannot load what this package depends on (problem says why)"
 _LIBRARY = "the declaration is in no file of the project"
 
 
@@ -161,6 +162,8 @@ async def _join(call: CodeCall, server: LanguageServer, groups: Sequence[Group],
         folder = one.unit.folder
         try:
             found = await call.server_at(server, folder)
+            if await found.lacks_dependencies(one.files[0]):
+                return _NOT_LOADED
         except ToolError as error:
             return reason_of(call, error)
         return _SAME_SERVER if found is server or found.encoding != server.encoding else found
