@@ -81,6 +81,18 @@ def runner_packages() -> Path:
     return found
 
 
+def put_runners(root: Path) -> None:
+    """Give a project the packages of the runners in its own folder, where a cage shows them."""
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:  # on another file system
+            shutil.copy2(source, target)
+
+    shutil.copytree(runner_packages(), root / "node_modules", symlinks=True, copy_function=link)
+
+
 def debug_environment(home: Path, *, path: tuple[Path, ...] = ()) -> dict[str, str]:
     """Return the environment for a daemon or an adapter in tests: every adapter on the PATH, nothing of the
     network, and HOME the folder `home` (made). Folders of `path` go first on the PATH. What Go has compiled

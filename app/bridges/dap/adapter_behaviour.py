@@ -66,6 +66,8 @@ class OwnProcess:
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     env_in_cage: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """Likewise, where it runs in a cage, for which it has to do something in another way."""
+    env_of_runs: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """What goes before the program's own variables of these names, where one call runs it to its end."""
     own_files: tuple[str, ...] = ()
     """Files of this package that it or the program loads."""
     runs: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ from app.bridges.installed.installation_hints import installation_hints
 
 _BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
 _PIPES_BY_PORT = str(Path(__file__).with_name("pipes_by_port.js"))
+_PROMPT_INSPECTOR = str(Path(__file__).with_name("prompt_inspector.js"))
 
 BEHAVIOURS = (
     AdapterBehaviour(
@@ -110,7 +111,8 @@ BEHAVIOURS = (
             attaches_by_ptrace=False,
             dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
             env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
-            own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR),
+            env_of_runs={"NODE_OPTIONS": f"--require {json.dumps(_PROMPT_INSPECTOR)}"},
+            own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR, _PROMPT_INSPECTOR),
         ),
         capabilities=Claims(commands=frozenset({"getPerformance"})),
         breakpoints=BreakpointDialect(hit_count=">= {count}"),

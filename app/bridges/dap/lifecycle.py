@@ -228,7 +228,7 @@ class SessionLife:
             root=self.plan.owner.project_root,
             stop_on_entry=self.plan.stops_on_entry("flag"),
         )
-        values = with_choice(values, request)
+        values = with_choice(values, request, resolved.behaviour)
         if resolved.runtime == RUST and (folder := await self._formatters()) is not None:
             values = with_formatters(values, folder)
         if request.input is not None:

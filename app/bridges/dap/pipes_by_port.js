@@ -16,6 +16,7 @@ const { listen } = net.Server.prototype;
 net.Server.prototype.listen = function (path, ...rest) {
   if (!isPipe(path)) return listen.call(this, path, ...rest);
   const listening = rest.find((one) => typeof one === "function");
+  this.on("connection", (socket) => socket.setNoDelay());
   this.once("close", () => {
     try {
       unlinkSync(path);
@@ -36,6 +37,7 @@ net.Socket.prototype.connect = function (...given) {
   if (isPipe(options?.path)) {
     options.port = Number(readFileSync(options.path, "utf8"));
     options.host = LOOPBACK;
+    options.noDelay = true;
     delete options.path;
   }
   return connect.apply(this, given);

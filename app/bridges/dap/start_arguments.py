@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.adapter_entry import ResolvedAdapter, RuntimeEntry
 from app.bridges.dap.program_input import opening, wrapped_by_gdb
 from app.bridges.dap.requests import LaunchRequest
@@ -107,12 +108,15 @@ def with_formatters(values: Values, folder: Path) -> dict[str, Any]:
     return {**values, "lldb_commands": commands, "quiet_commands": quiet, "gdb_options": gdb_options(folder)}
 
 
-def with_choice(values: Values, request: LaunchRequest) -> dict[str, Any]:
-    """Return the values with a module or a text that runs in place of the script, and options of the
-    interpreter."""
+def with_choice(values: Values, request: LaunchRequest, behaviour: AdapterBehaviour) -> dict[str, Any]:
+    """Return the values with what a run of one call has, a module or a text that runs in place of the script,
+    and options of the interpreter."""
     found, module, options = {**values}, request.module, request.options
     if request.in_runtime:
         found["skipped"] = []
+        first, usual = behaviour.process.env_of_runs, values["environment"]
+        added = {name: f"{value} {usual.get(name, '')}".rstrip() for name, value in first.items()}
+        found["env"] = {**values["env"], **added}
     instead = {"code": request.code} if request.code is not None else {"module": module}
     if request.code is not None or module is not None:
         found |= instead

@@ -10,9 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.bridges.dap.manager import Declared
 from app.errors import ToolError
-from app.programs import packaged_node
 from app.tools.contract.rules import PermissionRule
 from app.tools.debug.effects import effects_of
 from app.tools.debug.parameters import DebugParams
@@ -81,12 +79,9 @@ async def test_one_test_is_launched_by_its_runner(
 async def test_why_a_test_of_a_runner_of_the_project_fails(
     tmp_path: Path, runner: str, test: str, message: str, line: int
 ) -> None:
-    """By the Node that comes with kaged: with Node 20 vitest throws hundreds of errors before it begins."""
+    """With Node 20 vitest throws hundreds of errors before it begins."""
     adapter_path("js-debug")
-    node = packaged_node()
-    assert node is not None
-    declared = [Declared(runtime="node", command=(str(node),))]
-    async with debug_desk(tmp_path, copy_of("tested", tmp_path), declared=declared) as desk:
+    async with debug_desk(tmp_path, copy_of("tested", tmp_path)) as desk:
         installed(desk, runner)
         found = await desk.debug("why", test=f"{test}::price is right (2)", runner=runner, timeout=300_000)
         assert found["outcome"] == "failed" and found["exception"]["message"] == message, found

@@ -19,7 +19,7 @@ from app.bridges.dap.manager import DebugLimits
 from app.bridges.sandbox.tier import Tier
 from tests.bridges.conftest import started_from_here
 from tests.driver.caged_machine import FULL, LANDLOCK
-from tests.driver.debug_adapters import FIXTURES, adapter_path, built, copy_of
+from tests.driver.debug_adapters import FIXTURES, adapter_path, built, copy_of, put_runners
 from tests.driver.debug_desk import DebugDesk, command_of, debug_desk, is_for_others
 from tests.driver.machine import need_tier
 
@@ -91,6 +91,38 @@ async def test_a_caged_agent_stops_at_a_breakpoint_and_asks_why(
         found = await caged.debug("why", **story.why, timeout=200_000)
         assert story.message in found["exception"]["message"] and found["outcome"] == "failed"
         assert found["project_frames"][0]["locals"] is not None
+
+
+RUNNERS: Mapping[str, Story] = {
+    "vitest": Story(
+        *("js-debug", {"test": "vitest/shop.test.ts::price is right (2)", "runner": "vitest"}),
+        *("vitest/shop.ts", 6, {"test": "vitest/shop.test.ts::price is right (2)", "runner": "vitest"}),
+        "expected 6 to be 3",
+    ),
+    "jest": Story(
+        *("js-debug", {"test": "jest/shop.test.js::price is right (2)", "runner": "jest"}),
+        *("jest/shop.js", 4, {"test": "jest/shop.test.js::price is right (2)", "runner": "jest"}),
+        "expect(received).toBe(expected)",
+    ),
+}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.requirement("debugger.cage.tiers", "debugger.why", "debugger.tests")
+@pytest.mark.parametrize("runner", RUNNERS)
+async def test_a_caged_agent_debugs_tests_of_a_runner_of_the_project(tmp_path: Path, runner: str) -> None:
+    story = RUNNERS[runner]
+    adapter_path(story.adapter)
+    async with agent(tmp_path, FULL, runner) as caged:
+        put_runners(caged.root)
+        await caged.debug("set_breakpoint", path=story.path, line=story.line)
+        stop = await caged.debug("launch", **story.launch, exceptions="none", timeout=200_000)
+        assert (stop["location"]["path"], stop["location"]["line"]) == (f"./{story.path}", story.line)
+        await caged.debug("disconnect")
+        found = await caged.debug("why", **story.why, timeout=200_000)
+        assert story.message in found["exception"]["message"] and found["outcome"] == "failed"
+        frame = found["project_frames"][0]
+        assert frame["path"] == f"./{story.why['test'].partition('::')[0]}" and frame["locals"] is not None
 
 
 @pytest.mark.requirement("debugger.cage.tiers", "cages.kernel.unavailable")
