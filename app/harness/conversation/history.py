@@ -72,8 +72,7 @@ class Entry:
         return self.facts is not None
 
     @property
-    def stays(self) -> bool:
-        """True for what is shown also where older messages are not."""
+    def stays(self) -> bool:  # also where older messages are not shown
         return self.is_summary or bool(self.told)
 
     @property
@@ -393,8 +392,9 @@ def waiting_result(call: ToolCallBlock) -> ToolResult:
 
 
 def user_entry(row: Message) -> Entry:
-    """Return the entry of an operator's message or of one of the daemon's, a summary included."""
+    """Return the entry of an operator's message or of one of the daemon's."""
     facts = row.details.get("facts") or {} if is_summary(row) else None
     keep = row.details.get("always_keep") is True
-    told = row.details.get("told") if row.role == "system" else {}
-    return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts, told=told)
+    told: Any = row.details.get("told") if row.role == "system" else None
+    brings = told if isinstance(told, dict) else None
+    return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts, told=brings)

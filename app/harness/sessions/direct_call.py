@@ -169,9 +169,8 @@ async def call_directly(
     root = services.runs.projects.root_of(session.row.project_id)
     cage = await asyncio.to_thread(cage_of, project, agent, root)
     recall = session.runs.root.recall
-    guidance = AgentGuidance(recall.guidance, agent, cage, root)
-    if has_skills(agent):
-        guidance = await guidance_now(recall, agent, cage, project, root)
+    found = await guidance_now(recall, project, root) if has_skills(agent) else recall.guidance
+    guidance = AgentGuidance(found, agent, cage, root)
     ports = _Ports(session, services, call_id, actor, agent, guidance)
     context = ToolCallContext(
         session_id=session.id,

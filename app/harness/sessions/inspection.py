@@ -16,15 +16,16 @@ import orjson
 
 from app.errors import NotFound
 from app.harness.conversation.estimate import estimate_text
-from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.workflow_view import prompt_of
 from app.harness.guidance.agent_guidance import AgentGuidance
+from app.harness.guidance.session_guidance import SessionGuidance
 from app.harness.hooks.session_start import SessionRecall
 from app.harness.projects.prompts.assemble import environment
 from app.harness.projects.prompts.session_prompts import as_prompt
 from app.harness.projects.run_cage import cage_of
 from app.harness.sessions.history_at import conversation_at
-from app.harness.sessions.point import Point, point_at
+from app.harness.sessions.point import ROOT_AGENT, Point, point_at
 from app.harness.sessions.session_runs import SessionRuns
 from app.harness.sessions.session_services import SessionServices
 from app.messages import SystemBlock
@@ -102,19 +103,13 @@ def inspect(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> Inspected:
     )
 
 
-async def guidance_now(
-    recall: SessionRecall,
-    agent: CompiledAgent,
-    cage: Mapping[str, Any] | None,
-    project: CompiledProject,
-    root: Path,
-) -> AgentGuidance:
-    """Return what an agent of a session is told; before its first run, what it would be told now."""
-    session = recall.guidance
-    if not await recall.restore(root):
-        session = session.another()
-        await session.find(root, project.skills.paths)
-    return AgentGuidance(session, agent, cage, root)
+async def guidance_now(recall: SessionRecall, project: CompiledProject, root: Path) -> SessionGuidance:
+    """Return what was found for a session; before its first run, what would be found now."""
+    if await recall.restore(root):
+        return recall.guidance
+    preview = recall.guidance.another()
+    await preview.find(root, project.skills.paths)
+    return preview
 
 
 async def describe_prompts(
@@ -137,26 +132,26 @@ async def describe_prompts(
     newest = {edit.target: edit for edit in edits}
     shown = [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
     texts = {str(prompt["agent_path"]): prompt for prompt in shown}
+    root = services.runs.projects.root_of(row.project_id)
+    found = await guidance_now(session.root.recall, project, root)
     for prompt in shown:
         agent = project.agent(str(prompt["agent_path"]))
         if agent is not None:
-            prompt |= await _parts(services, session, project, agent, texts)
+            cage = await asyncio.to_thread(cage_of, project, agent, root)
+            prompt |= _parts(session, AgentGuidance(found, agent, cage, root), agent.path, texts, root)
     return shown
 
 
-async def _parts(
-    services: SessionServices,
+def _parts(
     session: SessionRuns,
-    project: CompiledProject,
-    agent: CompiledAgent,
+    guidance: AgentGuidance,
+    agent_path: str,
     prompts: Mapping[str, Mapping[str, Any]],
+    root: Path,
 ) -> dict[str, Any]:
     """Return the parts of an agent's next system prompt with their origins, and the warnings about them."""
-    root = services.runs.projects.root_of(session.row.project_id)
-    cage = await asyncio.to_thread(cage_of, project, agent, root)
-    guidance = await guidance_now(session.root.recall, agent, cage, project, root)
-    own, workflow = prompts[agent.path], prompts.get(prompt_of(session.row) or "")
-    is_root = agent.path == project.root.path
+    own, workflow = prompts[agent_path], prompts.get(prompt_of(session.row) or "")
+    is_root = agent_path == ROOT_AGENT
     texts = [("agent", own["file"], own["content"])]
     if is_root and workflow is not None:
         texts.append(("workflow", workflow["file"], workflow["content"]))
