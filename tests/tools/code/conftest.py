@@ -21,6 +21,7 @@ from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.driver.caging import FULL
 from tests.driver.language_servers import server_environment
+from tests.driver.machine import need_tier
 from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
 
@@ -64,7 +65,10 @@ async def code_desk(
     tier: Tier | None = None,
 ) -> AsyncIterator[CodeDesk]:
     """Open a desk in `base`, where the folder `project` may exist, and close its servers at the end; no
-    process is left then. With `tier` the servers run in cages, as a machine of that tier has them."""
+    process is left then. With `tier` the servers run in cages, as a machine of that tier has them; on another
+    machine the test is skipped."""
+    if tier is not None:
+        need_tier(tier)
     root = base / "project"
     root.mkdir(exist_ok=True)
     scratch = base / "data" / "sessions" / "ses_1" / "scratch"
