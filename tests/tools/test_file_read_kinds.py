@@ -10,7 +10,8 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from app.tools.contract.call import ModelStep
-from app.tools.file import pdf, picture
+from app.tools.documents import pdf
+from app.tools.file import picture
 from tests.tools import documents, pictures
 
 RUSSIAN = "Привет, мир! Это пример текстового файла на русском языке.\nВторая строка: настройки и значения.\n"

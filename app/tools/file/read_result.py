@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from app.tools.contract.definition import Boolean, Integer, ToolParams, ToolResult
+from app.tools.documents.pdf import page_ranges
 from app.tools.file.text_scan import MAX_CONTENT_BYTES, shown_line
 
 DEFAULT_LIMIT = 2000
@@ -56,15 +57,6 @@ class FileReadResult(ToolResult):
     height: int | None = Field(default=None, description="Pixels of an image.")
     total_pages: int | None = Field(default=None, description="Pages of a PDF.")
     content: str | None = Field(default=None, description="Lines as `N: text`, or one entry per line.")
-
-
-def page_ranges(pages: str) -> list[tuple[int, int]]:
-    """Return the first and last page of each part of a text such as `1-5,8`."""
-    found = []
-    for part in pages.split(","):
-        first, _, last = part.partition("-")
-        found.append((int(first), int(last or first)))
-    return found
 
 
 def numbered(lines: Iterable[str], first: int) -> str:

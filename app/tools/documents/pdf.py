@@ -16,7 +16,6 @@ import orjson
 from app.bridges.processes.child import Finished, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError, invalid_params
-from app.tools.file.read_result import page_ranges
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_PAGES = 30
@@ -59,6 +58,15 @@ async def pdf_text(
     except SpawnFailed as problem:
         raise ToolError("tool_unavailable", f"PDFs cannot be read here: {problem.reason}") from None
     return _text_of(_reports(done), done, pages)
+
+
+def page_ranges(pages: str) -> list[tuple[int, int]]:
+    """Return the first and last page of each part of a text such as `1-5,8`."""
+    found = []
+    for part in pages.split(","):
+        first, _, last = part.partition("-")
+        found.append((int(first), int(last or first)))
+    return found
 
 
 def _reports(done: Finished) -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Texts of documents in foreign formats, read in child processes: the documents may be hostile."""
