@@ -6,7 +6,7 @@ Owns: the addresses to which no agent or plugin is connected. Never: resolving o
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Address = IPv4Address | IPv6Address
 
@@ -54,6 +54,11 @@ _IPV6: tuple[tuple[IPv6Network, str], ...] = tuple(
     )
 )
 _GIVEN_OUT = IPv6Network("2000::/3")
+_METADATA_IPV4 = tuple(
+    map(IPv4Network, ("169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32"))
+)
+_METADATA_IPV6 = tuple(map(IPv6Network, ("fd00:ec2::/32", "fd20:ce::/32", "fe80::a9fe:a9fe/128")))
+_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 
 
 def why_not_public(address: Address) -> str | None:
@@ -66,3 +71,32 @@ def why_not_public(address: Address) -> str | None:
     if found is None and address not in _GIVEN_OUT:
         return "a reserved address"
     return found
+
+
+def is_metadata(address: Address) -> bool:
+    """Tell whether a cloud serves its machine's metadata and credentials there, in any form of the address.
+    No rule of an operator opens such an address."""
+    return any(
+        one in network
+        for one in _forms(address)
+        for network in (_METADATA_IPV4 if isinstance(one, IPv4Address) else _METADATA_IPV6)
+    )
+
+
+def _forms(address: Address) -> tuple[Address, ...]:
+    """Return the address without its link, and the IPv4 addresses that stand in it."""
+    if isinstance(address, IPv4Address):
+        return (address,)
+    plain = IPv6Address(int(address))
+    inner = [one for one in (plain.ipv4_mapped, plain.sixtofour) if one is not None]
+    if any(plain in network for network in _NAT64) or int(plain) >> 32 == 0:
+        inner.append(IPv4Address(int(plain) & 0xFFFF_FFFF))
+    return (plain, *inner)
+
+
+def literal_address(host: str) -> Address | None:
+    """Return the address that a host is, written plainly (`192.0.2.1`, `2001:db8::1`), or None."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

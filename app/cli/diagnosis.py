@@ -25,6 +25,7 @@ from app.bridges.plugins.problems import PluginProblem
 from app.cli.toolchains import hidden_toolchains
 from app.config import (
     ProviderSettings,
+    Proxies,
     Settings,
     child_environment,
     default_config_file,
@@ -40,6 +41,7 @@ from app.programs import find_program, on_path
 from app.storage import backup
 from app.storage.engine import sqlite_version
 from app.storage.lock import read_lock
+from app.tools.web.providers import base_of, problem_of
 
 Status = Literal["ok", "absent", "problem"]
 
@@ -86,6 +88,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *await asyncio.to_thread(_toolchains, settings),
         *_traces(settings),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
+        *_web(settings),
         *await asyncio.to_thread(_language_servers, settings),
         *await asyncio.to_thread(_debug_adapters, settings),
         *await asyncio.to_thread(_plugins, settings),
@@ -223,6 +226,28 @@ async def _provider(name: str, provider: ProviderSettings) -> Finding:
         variables = " or ".join(provider.missing_env)
         return found("absent", "no credential", f"set {variables}, or providers.{name}.api_key")
     return await _server(name, provider.base_url or "")
+
+
+def _web(settings: Settings) -> Iterator[Finding]:
+    """Yield the search providers, and the proxy of `web_fetch` and `web_search`."""
+    configured = settings.search.providers
+    if not configured:
+        advice = "configure one under [search.providers]"
+        yield Finding("web", "web_search", "absent", "no search provider", advice)
+    for name, provider in configured.items():
+        problem = problem_of(name, provider)
+        if problem is None:
+            yield Finding("web", name, "ok", f"asked by web_search at {base_of(name, provider).place}")
+        else:
+            yield Finding("web", name, "absent", "web_search does not ask it", problem)
+    for scheme, address in Proxies.of_environment().by_scheme.items():
+        yield Finding(
+            "web",
+            f"{scheme} proxy",
+            "ok",
+            f"{without_credentials(address)} resolves names for web_fetch and web_search: only literal "
+            "addresses and host rules are checked, private names are not recognised",
+        )
 
 
 async def _server(name: str, base_url: str) -> Finding:

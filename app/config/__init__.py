@@ -7,6 +7,7 @@ Never: anything about one project (that is the project file) and no I/O besides 
 from app.config.environment import child_environment, environment_secrets
 from app.config.exposure import refuse_exposure, settings_not_in_effect
 from app.config.load import default_config_file, load_settings
+from app.config.proxies import Proxies
 from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
 from app.config.settings import (
     AuthSettings,
@@ -24,6 +25,8 @@ from app.config.settings import (
     PriceSettings,
     ProviderSettings,
     SandboxSettings,
+    SearchName,
+    SearchProviderSettings,
     SearchSettings,
     Settings,
     StorageSettings,
@@ -45,7 +48,10 @@ __all__ = [
     "PluginSettings",
     "PriceSettings",
     "ProviderSettings",
+    "Proxies",
     "SandboxSettings",
+    "SearchName",
+    "SearchProviderSettings",
     "SearchSettings",
     "Settings",
     "StorageSettings",

@@ -6,11 +6,12 @@ Never: showing a value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from app.config.problems import Problems
+from app.config.settings import SearchName
 
 BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -34,7 +35,17 @@ USUAL_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Built-in provider to the variables that are tried, in order, when nothing else gives a key."""
 
 
-_SINGLE_SECTIONS = {"langfuse": ("public_key", "secret_key"), "search": ("api_key",)}
+USUAL_SEARCH_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "brave": ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+        "tavily": ("TAVILY_API_KEY",),
+        "exa": ("EXA_API_KEY",),
+    }
+)
+"""The same for the providers of `web_search`, where they are configured."""
+
+_SEARCH_NAMES = get_args(SearchName)
+_SINGLE_SECTIONS = {"langfuse": ("public_key", "secret_key")}
 
 
 def resolve_credentials(
@@ -44,28 +55,55 @@ def resolve_credentials(
     providers = tree.get("providers")
     for name, table in providers.items() if isinstance(providers, dict) else ():
         if isinstance(table, dict):
-            _resolve_provider(name, table, environ, missing, problems)
+            usual = USUAL_VARIABLES.get(name, ())
+            _resolve_provider(("providers", name), table, usual, environ, missing, problems)
+    _resolve_search(tree.get("search"), environ, missing, problems)
     for section, fields in _SINGLE_SECTIONS.items():
         single = tree.get(section)
         for field in fields if isinstance(single, dict) else ():
             _resolve_named((section,), single or {}, field, environ, missing, problems)
 
 
+def _resolve_search(
+    search: Any, environ: Mapping[str, str], missing: dict[str, str], problems: Problems
+) -> None:
+    """Bring the short form of a single provider into the form of several, and find their keys."""
+    if not isinstance(search, dict):
+        return
+    name = search.get("provider")
+    single = {key: search.pop(key) for key in ("base_url", "api_key", "api_key_env") if key in search}
+    several = search.setdefault("providers", {})
+    if not isinstance(several, dict):
+        return
+    if isinstance(name, str) and name in several:
+        problems.add(("search", "provider"), f"and search.providers.{name} are both set; keep one of them")
+    elif name in _SEARCH_NAMES:
+        several[name] = single
+        if "search.api_key" in missing:
+            missing[f"search.providers.{name}.api_key"] = missing.pop("search.api_key")
+    elif single and name is None:
+        problems.add(("search", next(iter(single))), "has no effect without search.provider")
+    for name, table in several.items():
+        if isinstance(table, dict):
+            usual = USUAL_SEARCH_VARIABLES.get(name, ())
+            _resolve_provider(("search", "providers", name), table, usual, environ, missing, problems)
+
+
 def _resolve_provider(
-    name: str,
+    key: tuple[str, ...],
     table: dict[str, Any],
+    usual: Sequence[str],
     environ: Mapping[str, str],
     missing: dict[str, str],
     problems: Problems,
 ) -> None:
     if "missing_env" in table:
-        problems.add_unknown(("providers", name, "missing_env"), ())
+        problems.add_unknown((*key, "missing_env"), ())
         del table["missing_env"]
-    _resolve_named(("providers", name), table, "api_key", environ, missing, problems)
-    prefix = f"providers.{name}."
-    looked_for = [variable for key, variable in missing.items() if key.startswith(prefix)]
+    _resolve_named(key, table, "api_key", environ, missing, problems)
+    prefix = f"{'.'.join(key)}."
+    looked_for = [variable for name, variable in missing.items() if name.startswith(prefix)]
     if "api_key" not in table and not looked_for:
-        usual = USUAL_VARIABLES.get(name, ())
         found = next((environ[variable] for variable in usual if environ.get(variable)), None)
         if found is not None:
             table["api_key"] = found

@@ -44,6 +44,4 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     """Return the settings that have no effect, with the reason."""
     found: dict[str, str] = {}
     found |= {f"mcp.{name}": "MCP servers are not started yet" for name in settings.mcp}
-    if settings.search.provider is not None:
-        found["search.provider"] = "no tool searches the web yet"
     return found

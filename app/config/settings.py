@@ -226,11 +226,27 @@ class McpSettings(Section):
     enabled: bool = True
 
 
-class SearchSettings(Section):
-    provider: Literal["searxng", "brave", "tavily"] | None = None
-    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+SearchName = Literal["searxng", "brave", "tavily", "exa"]
+
+
+class SearchProviderSettings(Section):
+    """One provider of `web_search`. `base_url` is that of the instance, for SearXNG, else that of a gateway.
+    `api_key` is resolved as a model provider's key is; `missing_env` names variables that are not set."""
+
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$", repr=False)
     api_key: SecretStr | None = None
     api_key_env: str | None = None
+    missing_env: tuple[str, ...] = ()
+
+
+class SearchSettings(Section):
+    """The providers of `web_search`, by name, and its limits. The loader turns the short form for one
+    (`provider`, beside it `base_url`, `api_key` and `api_key_env`) into an entry of `providers`."""
+
+    calls_per_session: int = Field(default=25, ge=0)
+    timeout_seconds: Positive = 15.0
+    providers: dict[SearchName, SearchProviderSettings] = Field(default_factory=dict)
+    provider: SearchName | None = None
 
 
 class PluginSettings(Section):

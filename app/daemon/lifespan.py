@@ -21,6 +21,7 @@ from app.bridges.lsp.manager import LanguageServers
 from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.pty.manager import TerminalManager
 from app.config import (
+    Proxies,
     Settings,
     child_environment,
     default_config_file,
@@ -64,6 +65,7 @@ from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.service import ToolService
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.read_tracker import ReadTracker
+from app.tools.web.access import WebAccess
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -156,6 +158,7 @@ async def _open_services(base: Foundation) -> AsyncIterator[Services]:
             issues=AgentIssues(lambda: services.management.issues, records.uploads),
             todos=records.todos,
             workflows=WorkflowTools(lambda: services.management.workflows),
+            web=WebAccess(settings.search, Proxies.of_environment()),
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )

@@ -30,6 +30,8 @@ from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import ast_search, glob, grep
 from app.tools.search.kept_lists import KeptLists
 from app.tools.shell import background, bash
+from app.tools.web import fetch, search
+from app.tools.web.access import WebAccess
 from app.workspace.ignore_rules import rules_above
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -52,12 +54,13 @@ def build_registry(  # noqa: PLR0913
     issues: ProjectIssues | None = None,
     todos: todo.IssueTodos | None = None,
     workflows: workflow.Workflows | None = None,
+    web: WebAccess | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools. `reads` remembers who has read what. `data_dir` is the
     daemon's own folder and `config_file` holds its credentials: no tool may touch them. `processes` start
     programs, `terminals` run commands, with `environment`. `kept` are file lists for quick searches. Without
     `languages`, `debuggers`, `issues`, `todos` or `workflows` their tools exist and answer that they are not
-    available."""
+    available. Without `web` there is no search provider, and no proxy."""
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
@@ -65,6 +68,7 @@ def build_registry(  # noqa: PLR0913
     sources = SourceFiles(processes.own, rules_above, environment)
     reading = read.build(files, processes, environment)
     writing, editing = write.build(files), text.build(files)
+    access = web or WebAccess()
     running = bash.build(terminals, files, processes, environment)
     definitions = (
         reading,
@@ -90,5 +94,7 @@ def build_registry(  # noqa: PLR0913
         *locked_set.build(
             files, processes, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),
+        search.build(access),
+        fetch.build(access, processes, environment),
     )
     return ToolRegistry(definitions, GROUPS)

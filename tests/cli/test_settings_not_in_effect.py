@@ -11,8 +11,6 @@ from tests.driver.kaged import DaemonProcess, Home
 IN_VAIN = """
 [mcp.tickets]
 url = "http://127.0.0.1:9/mcp"
-[search]
-provider = "searxng"
 """
 
 
@@ -24,10 +22,7 @@ def test_without_configuration_nothing_is_set_without_effect() -> None:
 @pytest.mark.requirement("command_line.doctor")
 def test_what_has_no_effect_is_reported_at_the_start_and_by_the_doctor(home: Home) -> None:
     home.config.write_text(home.config.read_text() + IN_VAIN)
-    keys = {
-        "mcp.tickets",
-        "search.provider",
-    }
+    keys = {"mcp.tickets"}
     daemon = DaemonProcess(home).start()
     daemon.stop()
     warnings = [line for line in map(orjson.loads, daemon.log().splitlines()) if line["level"] == "warning"]

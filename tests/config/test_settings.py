@@ -231,6 +231,43 @@ def test_a_credential_written_twice_is_refused(load: Any) -> None:
         load('[providers.openai]\napi_key = "a"\napi_key_env = "B"\n')
 
 
+def test_search_providers_have_a_long_and_a_short_form(load: Any) -> None:
+    several = '[search.providers.searxng]\nbase_url = "http://127.0.0.1:8888"\n[search.providers.brave]\n'
+    found = load(several, {"BRAVE_SEARCH_API_KEY": "usual"}).search.providers
+    assert list(found) == ["searxng", "brave"]
+    assert found["brave"].api_key.get_secret_value() == "usual"
+    assert load(several).search.providers["brave"].missing_env == ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY")
+    short = '[search]\nprovider = "tavily"\napi_key_env = "MINE"\n'
+    found = load(short, {"MINE": "own", "TAVILY_API_KEY": "usual"}).search.providers
+    assert found["tavily"].api_key.get_secret_value() == "own"
+    missing = load(short)
+    assert missing.search.providers["tavily"].missing_env == ("MINE",)
+    assert missing.missing_env == {"search.providers.tavily.api_key": "MINE"}
+    referred = load('[search]\nprovider = "exa"\napi_key = "${NOT_SET}"\n')
+    assert referred.search.providers["exa"].missing_env == ("NOT_SET",)
+    variables = {"KAGED_SEARCH__PROVIDERS__EXA__API_KEY": "k", "KAGED_SEARCH__CALLS_PER_SESSION": "3"}
+    by_variables = load("", variables).search
+    assert (list(by_variables.providers), by_variables.calls_per_session) == (["exa"], 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[search]\nprovider = "brave"\n[search.providers.brave]\n', "are both set"),
+        ('[search]\napi_key = "x"\n', "has no effect without search.provider"),
+        ('[search]\nprovider = "bing"\nbase_url = "http://a.test"\n', "must be one of"),
+        ("[search.providers.bing]\n", "must be one of"),
+        ('[search.providers.brave]\nbase_url = "a.test"\n', "begins with http"),
+        ('[search.providers.brave]\nmissing_env = ["A"]\n', "is not a known key"),
+        ('[search.providers.brave]\napi_kee = "A"\n', "did you mean search.providers.brave.api_key"),
+    ],
+)
+def test_wrong_search_settings_are_explained(load: Any, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(text)
+    assert said in error.value.message
+
+
 def test_no_secret_is_in_what_may_be_shown(load: Any) -> None:
     settings = load(
         '[storage]\nurl = "postgresql://kaged:pass-word@db/kaged"\n[auth]\nproxy_nonce = "nonce-value"\n'
@@ -238,6 +275,8 @@ def test_no_secret_is_in_what_may_be_shown(load: Any) -> None:
         '[providers.openai.options]\nextra_token = "option-value"\n'
         '[mcp.files]\ncommand = ["server"]\nenv = { API_TOKEN = "mcp-value" }\n'
         '[langfuse]\nsecret_key = "langfuse-value"\n'
+        '[search.providers.exa]\napi_key = "exa-value"\n[search.providers.searxng]\n'
+        'base_url = "http://me:searxng-value@a.test"\n'
     )
     secrets = (
         "pass-word",
@@ -247,6 +286,8 @@ def test_no_secret_is_in_what_may_be_shown(load: Any) -> None:
         "option-value",
         "mcp-value",
         "langfuse-value",
+        "exa-value",
+        "searxng-value",
     )
     for shown in (str(redacted(settings)), repr(settings)):
         assert not [secret for secret in secrets if secret in shown]

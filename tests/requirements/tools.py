@@ -106,6 +106,14 @@ TOOLS: dict[str, str] = {
     "locked.todo": "todo: a list in the session, kept over a restart",
     "locked.task": "task: delegation by the contract's shape",
     "locked.question": "question: structured questions to a human, refused without one",
+    "locked.web_fetch": "web_fetch: HTML as Markdown, text, JSON, PDF, character sets, a mark",
+    "locked.web_fetch.hosts": (
+        "web_fetch: private and metadata addresses are refused after resolution and at connect, redirects "
+        "one by one; operators' exceptions, rules, cages, proxies"
+    ),
+    "locked.web_fetch.hostile": "web_fetch: 5 MB and 15 s hold against bombs, drips, floods and broken HTTP",
+    "locked.web_search": "web_search: a provider stable per session, bounded; results have a mark",
+    "locked.web_search.quota": "web_search: 25 calls per session, counted over restarts",
     "audit.called": "tool.called, tool.completed, tool.denied with the source's fields, redacted",
     "audit.files": "file.written and file.edited",
     "audit.shell": "shell.executed with the command cut at 200 characters",

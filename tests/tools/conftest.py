@@ -34,6 +34,7 @@ class Ports:
     checkpoints: list[str | None] = field(default_factory=list)
     writes: list[FileWrite] = field(default_factory=list)
     folders: tuple[Path, ...] = ()
+    calls: int = 0
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -65,6 +66,10 @@ class Ports:
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         raise ToolError("no_subagents", "There are none here.")
+
+    async def calls_made(self) -> int:
+        self.calls += 1
+        return self.calls
 
     def wrote(self, write: FileWrite) -> None:
         self.writes.append(write)

@@ -99,6 +99,8 @@ BY_NAME = {
     "cwd": paths,
     "command": commands,
     "op": tasks,
+    "url": st.sampled_from(["http://127.0.0.1:9/", "https://[::1]/a?b", "http://10.0.0.1", "ftp://x"])
+    | texts,
     "timeout": st.sampled_from([-1, 0, 1000, 5000, "2000", 1 << 70]),
 }
 

@@ -13,7 +13,10 @@ from app.tools.contract.naming import LOCKED_TWINS
 from app.tools.contract.ports import TodoItem
 from app.tools.contract.rules import PermissionRule
 
-LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
+LOCKED = (
+    *("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill"),
+    *("web_search", "web_fetch"),
+)
 
 
 @pytest.mark.requirement("locked.shapes")
@@ -28,13 +31,15 @@ LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "ques
         ("bash", {"command"}, {"timeout"}),
         ("todo", set(), {"todos"}),
         ("skill", {"name"}, set()),
+        ("web_search", {"query"}, {"max_results"}),
+        ("web_fetch", {"url"}, set()),
     ],
 )
 async def test_a_locked_tool_takes_its_few_parameters_and_no_others(desk, name, required, optional):
     schema = desk.service.registry.spec(name).parameters
     assert set(schema["properties"]) == required | optional
     assert set(schema.get("required", ())) == required
-    envelope = await desk.call(name, {**dict.fromkeys(required, "x"), "unknown": 1})
+    envelope = await desk.call(name, {**dict.fromkeys(required, "https://x.test"), "unknown": 1})
     assert (envelope.code, set(envelope.detail["fields"])) == ("invalid_params", {"unknown"})
 
 

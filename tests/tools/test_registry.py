@@ -60,9 +60,8 @@ def test_patterns_match_tools_and_actions(desk, pattern, found):
 def test_the_built_in_groups_are_known(desk):
     groups = desk.service.registry.groups()
     assert groups["@files"] == ("file.read", "file.write", "file.create", "edit.text", "edit.ast")
-    assert groups["@locked"] == (
-        *("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill"),
-    )
+    names = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
+    assert groups["@locked"] == (*names, "web_search", "web_fetch")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 
 from app.bridges.network.exchange import Refusal
 from app.bridges.network.resolving import SystemResolver
-from app.cages.address_vetting import Address, why_not_public
+from app.cages.address_vetting import Address, literal_address, why_not_public
 
 Resolve = Callable[[str], Awaitable[Sequence[Address]]]
 Vet = Callable[[Address], str | None]
@@ -51,10 +51,15 @@ class Dialler:
         """Connect to `host`, as `host_name` returns it. Raises Refusal."""
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                addresses = self._vetted(host, await self._resolve(host))
-                return await _first_to_answer(addresses, port, host)
+                return await _first_to_answer(await self.addresses(host), port, host)
         except TimeoutError:
             raise Refusal("no_answer", f"`{host}` did not answer within {DIAL_SECONDS:.0f} s") from None
+
+    async def addresses(self, host: str) -> list[Address]:
+        """Return the vetted addresses of `host`, a name or a plain address, the best first; at least one.
+        Raises Refusal."""
+        literal = literal_address(host)
+        return self._vetted(host, [literal] if literal is not None else await self._resolve(host))
 
     def _vetted(self, host: str, addresses: Sequence[Address]) -> list[Address]:
         good: list[Address] = []

@@ -24,11 +24,11 @@ MAX_HOSTS_FILE = 1 << 20
 
 
 class SystemResolver:
-    """Looks names up for one cage or one client."""
+    """Looks names up for one cage, or for the clients of the daemon."""
 
-    def __init__(self, hosts_file: Path = HOSTS_FILE) -> None:
+    def __init__(self, hosts_file: Path = HOSTS_FILE, *, at_once: int = LOOKUPS_AT_ONCE) -> None:
         self._hosts_file = hosts_file
-        self._room = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+        self._room = asyncio.Semaphore(at_once)
 
     async def __call__(self, host: str) -> list[Address]:
         """Return the addresses of `host`, best first. The name is taken as it is: the search domains of

@@ -13,6 +13,7 @@ from app.events.union import ToolProgress
 from app.harness.loop.run_services import CallServices
 from app.harness.questions.consent_rows import rejected
 from app.harness.run.answers import GivenConsent
+from app.harness.run.call_counts import calls_made
 from app.harness.run.run_context import RunContext
 from app.observability import Span
 from app.tools.contract.ports import (
@@ -97,6 +98,10 @@ class CallPorts:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         await self._run.todos.replace(todos, self._run.scope.agent_path)
+
+    async def calls_made(self) -> int:
+        scope = self._run.scope
+        return await calls_made(self._calls.storage, scope.session_id, scope.run_id, self._call_id)
 
     def wrote(self, write: FileWrite) -> None:
         self.writes.append(write)

@@ -72,6 +72,7 @@ class CallServices:
     questions: Questions
     waits: Waits
     delegations: Delegates
+    storage: Storage
 
 
 @dataclass(frozen=True, slots=True)

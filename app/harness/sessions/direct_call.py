@@ -23,6 +23,7 @@ from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
 from app.harness.projects.tool_selection import allowed_tools
+from app.harness.run.call_counts import calls_made
 from app.harness.run.todo_lists import SessionTodos
 from app.harness.sessions.inspection import guidance_now
 from app.harness.sessions.session import Session
@@ -59,7 +60,8 @@ class _Ports:
         self.rows: list[AuditEvent] = []
         self._session = session
         self._redactor = services.runs.redactor
-        self._todos = SessionTodos(services.runs.storage, session.id)
+        self._storage = services.runs.storage
+        self._todos = SessionTodos(self._storage, session.id)
         self._call_id = call_id
         self._actor = actor
         self._agent = agent
@@ -109,6 +111,9 @@ class _Ports:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         await self._todos.replace(todos, self._agent_path)
+
+    async def calls_made(self) -> int:
+        return await calls_made(self._storage, self._session.id, None, self._call_id)
 
     def wrote(self, write: FileWrite) -> None:
         """Nothing is noted: what an operator writes is not an agent's."""

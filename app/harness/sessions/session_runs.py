@@ -72,7 +72,7 @@ class SessionRuns:
             parts.conversation,
             parts.prompts,
             runs.hooks.recall(row, runs.sources),
-            CallServices(runs.questions, self.waits, self.delegations),
+            CallServices(runs.questions, self.waits, self.delegations, runs.storage),
             reminding(services, lambda: self.row),
             services.notes.waiting_for(row.id),
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select, update
+from collections.abc import Collection
+
+from sqlalchemy import and_, func, or_, select, update
 
 from app.storage.models import ToolCall
 from app.storage.repositories.rows import RowsById
@@ -36,6 +38,25 @@ class ToolCallRepository(RowsById[ToolCall]):
         """Return the calls that wait for a person while no run waits for them, in the order asked."""
         where = (self.c.session_id == session_id, self.c.ended_at.is_(None), self.c.state == "waiting")
         return self._sorted(*where, by=("id",))
+
+    def made_up_to(
+        self, session_id: str, run_id: str | None, call_id: str, *, refusals: Collection[str]
+    ) -> int:
+        """Return how many calls of one tool a session has begun up to the open call `call_id`, itself
+        included. Calls that ended with one of the codes `refusals` do not count."""
+        its_own = (self.c.session_id == session_id, self.c.call_id == call_id, self.c.ended_at.is_(None))
+        found = self._sorted(*its_own, self.c.started_at.is_not(None), by=("started_at", "id"))
+        if not found:
+            raise LookupError(f"the call {call_id} has not begun")
+        # A call that has waited for a person belongs to an earlier run than the one that resumes it.
+        own = next((call for call in reversed(found) if call.run_id == run_id), found[-1])
+        began = self.c.started_at
+        up_to = or_(began < own.started_at, and_(began == own.started_at, self.c.id <= own.id))
+        counts = or_(self.c.error_code.is_(None), self.c.error_code.not_in(refusals))
+        where = (self.c.session_id == session_id, self.c.name == own.name, up_to, counts)
+        return int(
+            self.connection.execute(select(func.count()).select_from(self.table).where(*where)).scalar_one()
+        )
 
     def interrupt_direct(self, at: int) -> None:
         """End the operators' own calls that were under way when the daemon stopped."""

@@ -1,4 +1,5 @@
-"""The built-in watchdogs: destructive commands, exfiltrating commands, and files that run code later.
+"""The built-in watchdogs: destructive and exfiltrating commands, files that run code later, secrets in
+requests.
 
 Owns: combining the judgements of all parts of a call, by names and words. Never: what a running program does
 (the sandbox).
@@ -18,6 +19,7 @@ from app.cages.protected_names import ENVIRONMENT_MARK, soft_part
 from app.tools.authorisation.danger_daemon import DaemonWatchdog, filled_in, judge_trust
 from app.tools.authorisation.danger_destructive import judge_guess, judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
+from app.tools.authorisation.danger_requests import RequestWatchdog
 from app.tools.authorisation.shell_guesses import guesses_of
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part
@@ -72,7 +74,7 @@ class FileWatchdog:
 
 def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
     """Return the watchdogs that a daemon with this data folder has. `home` is that of its user."""
-    return CommandWatchdog(), DaemonWatchdog(data_dir, home=home), FileWatchdog()
+    return CommandWatchdog(), DaemonWatchdog(data_dir, home=home), FileWatchdog(), RequestWatchdog()
 
 
 async def _judged(command: str, root: Path) -> Verdict:

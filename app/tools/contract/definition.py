@@ -63,9 +63,10 @@ class Effects:
     by side; an `exclusive` call runs alone. Rules and watchdogs judge `commands`, shell command lines in
     `directory` with `environment` (name, value), and `hosts` (`host` or `host:port`), so every tool must
     declare them. `judged_as` are other tools and actions whose rules apply to this call as well; those of its
-    own tool must be enabled. `own_hosts` are loopback names of the caller's own programs: rules judge them,
-    a cage does not. With `works_out_writes` the tool checks all its writes against the cage itself, and
-    `writes` need only be readable at first."""
+    own tool must be enabled. `own_hosts` are loopback names of the caller's own programs, and hosts that the
+    daemon connects to for it: rules judge them, a cage does not. With `works_out_writes` the tool checks all
+    its writes against the cage itself, and `writes` need only be readable at first. `sends` are texts that
+    go to other machines: watchdogs look for secrets in them."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ class Effects:
     hosts: tuple[str, ...] = ()
     own_hosts: tuple[str, ...] = ()
     works_out_writes: bool = False
+    sends: tuple[str, ...] = ()
 
 
 class ToolParams(BaseModel):

@@ -147,6 +147,10 @@ class ToolPorts(Protocol):
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         """Keep the list in place of the one before, also over a restart of the daemon."""
 
+    async def calls_made(self) -> int:
+        """Return how many calls of this call's tool the session has made up to this one, itself included. It
+        survives restarts of the daemon. Calls that were refused before they did anything do not count."""
+
     def wrote(self, write: FileWrite) -> None:
         """Note what the call has made of a file. Must not raise."""
 

@@ -20,7 +20,10 @@ from app.tools.search.file_search import FileLimits
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.text_search import TextLimits
 
-NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
+NAMES = (
+    *("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill"),
+    *("web_search", "web_fetch"),
+)
 
 
 def build(
@@ -34,7 +37,8 @@ def build(
     bash: ToolDefinition,
     kept: KeptLists | None = None,
 ) -> tuple[ToolDefinition, ...]:
-    """Return the tools, in the order of `NAMES`, over the dotted ones that are given."""
+    """Return the tools, in the order of `NAMES`, over the dotted ones that are given. Those of the web have
+    no other names; their family builds them."""
     finding = glob.build(project_files, processes, environment, limits=FileLimits(shown=1_000), kept=kept)
     searching = grep.build(project_files, processes, environment, limits=TextLimits(shown_rows=200))
     return (
