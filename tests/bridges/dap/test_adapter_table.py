@@ -39,6 +39,7 @@ OF_LAUNCH = {
         "lldb_commands",
         "quiet_commands",
         "module",
+        "code",
         "skipped",
         "stop_on_entry",
         "root",
