@@ -19,7 +19,12 @@ import signal
 import socket
 import termios
 from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Request = dict[str, Any]
 
 CONTROL = 3
 MAX_MESSAGE = 65_536
@@ -28,8 +33,6 @@ HIGHEST_DESCRIPTOR = 65_536
 LOADING_SECONDS = 10.0
 """How long a program may take to be loaded."""
 _OWN_HANDLERS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
-
-Request = dict[str, Any]
 
 
 class Holder:

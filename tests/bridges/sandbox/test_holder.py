@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -27,6 +28,8 @@ from tests.driver.caging import FULL, INSIDE, Caged, caged
 from tests.driver.machine import need_tier
 
 COMMANDS = 1000
+MOST_KB = 5 * 1024
+"""What a holder may take beyond an interpreter that has imported nothing."""
 
 
 _bystanders: set[int] = set()
@@ -63,6 +66,18 @@ async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
     async with asyncio.timeout(30):  # the last of them may still have to be reaped
         while int(await cage.says("ls /proc | grep -c '^[0-9]'; true")) > 5:
             pass
+
+
+@pytest.mark.requirement("cages.kernel.holder")
+async def test_a_holder_takes_little_more_memory_than_a_bare_interpreter(cage: Caged) -> None:
+    await cage.says("true")
+    [holder] = _holders()
+    told = "print(next(line for line in open('/proc/self/status') if line.startswith('VmRSS')))"
+    options = ("-I", "-S", "-E", "-B", "-c", told)
+    program = os.path.realpath(sys.executable)
+    bare = await asyncio.to_thread(subprocess.check_output, [program, *options])
+    took = Path(f"/proc/{holder}/status").read_text().partition("VmRSS:")[2]
+    assert int(took.split()[0]) <= int(bare.split()[1]) + MOST_KB
 
 
 @pytest.mark.requirement("cages.kernel.holder")
