@@ -19,7 +19,7 @@ from app.workspace.globs import text_matches
 
 MAX_SKILL_TOKENS = 24_000
 """Tokens of the steps with bodies of skills that stay; those that were loaded first may go."""
-SKILL_MARK = re.compile(r"<skill_content name=[^\n>]*>")
+SKILL_MARK = re.compile(r"<skill_content name=[^\n<>]*>")
 _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}
 
 
