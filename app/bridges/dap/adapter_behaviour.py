@@ -235,5 +235,6 @@ UNKNOWN_ADAPTER = AdapterBehaviour(
         attach=MappingProxyType({"host": "{host}", "port": "{port}"}),
         attach_to_process=MappingProxyType({"pid": "{pid}", "processId": "{pid}"}),
     ),
+    process=OwnProcess(in_landlock=True),
 )
 """What is assumed of an adapter that nobody knows: what the protocol says, and the usual names."""

@@ -24,7 +24,7 @@ from app.workspace import RootFolder, Workspace
 MAX_IMPORT_DEPTH = 3
 MAX_FILES = 64
 _IMPORT = re.compile(r"(?<![^\s(])@([^\s`@]{1,1000})")
-_CODE = re.compile(r"(`+)[^`\n]+\1")
+_CODE = re.compile(r"(?<!`)(`++)[^`\n]+\1")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TEXT_FILE = re.compile(r"\.(?:md|mdc|txt|rst|adoc)$", re.IGNORECASE)
 _NEVER = frozenset({".git", ".hg", ".svn"})
