@@ -18,7 +18,7 @@ from app.cages.address_vetting import Address
 from app.cages.network_rules import NumericHost, host_name, port_number, shown
 
 MAX_URL = 8_000
-_URL = re.compile(r"(?i:(https?))://([^/?#\\]*)([^#]*)(?:#.*)?")
+_URL = re.compile(r"(?i:(https?))://([^/?#\\]*+)([^#]*+)(?:#.*)?")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\]|\s")
 _KEPT = "/?:@!$&'()*+,;=-._~%[]"
 

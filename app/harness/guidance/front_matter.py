@@ -17,7 +17,7 @@ MAX_NAME = 64
 MAX_DESCRIPTION = 1_024
 MAX_FRONT_MATTER = 64 * 1024
 _FRONT = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_LINE = re.compile(r"(name|description)[ \t]*:[ \t]*(.*)")
+_LINE = re.compile(r"(name|description)[ \t]*+:[ \t]*+(.*)")
 _NAME = re.compile(r"[^\x00-\x1f\x7f<>\"'&`\u2028\u2029]{1,64}")
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 

@@ -23,9 +23,9 @@ _TEXT = re.compile(
     r"|graphql|x-www-form-urlencoded|rtf)"
 )
 _LOOKS_LIKE_HTML = re.compile(rb"\s*+<(?:!--|(?:!doctype html|html|head|body)\b)", re.IGNORECASE)
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-_META = re.compile(rb"<meta\s[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*+=\s*+[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_META = re.compile(rb"<meta\s[^>]{0,400}?charset\s*+=\s*+[\"']?\s*+([\w.:-]{1,40})", re.IGNORECASE)
+_XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*+=\s*+[\"']([\w.:-]{1,40})", re.IGNORECASE)
 _META_BYTES = 4096
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _WIDER = {
