@@ -28,6 +28,7 @@ from app.daemon.lifespan import open_services
 from app.daemon.services import Services
 from app.main import MAX_FRAME_BYTES, listen
 from app.observability import Redactor
+from tests.driver.daemon_process import OPEN_SECONDS
 
 PROJECT_YAML = """\
 version: 1
@@ -89,6 +90,7 @@ class Daemon:
         the host that the client believes it talks to."""
         chosen = self.token if token is None else token
         headers = dict(options.pop("additional_headers", {}))
+        options.setdefault("open_timeout", OPEN_SECONDS)
         if chosen:
             headers["authorization"] = f"Bearer {chosen}"
         if origin is not None:

@@ -20,6 +20,8 @@ REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 60
 _NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 MAX_FRAME = 16 * 1024 * 1024
+OPEN_SECONDS = 60.0
+"""For a WebSocket to open: a hundred at once take longer than 10 s where others have the processors."""
 
 
 def write_config(file: Path, model_port: int) -> Path:
@@ -120,6 +122,7 @@ class DaemonProcess:
     def websocket(self, path: str, **options: Any) -> connect:
         headers = {"authorization": f"Bearer {self.token}"}
         url = f"ws{self.url.removeprefix('http')}/api/v1{path}"
+        options.setdefault("open_timeout", OPEN_SECONDS)
         return connect(url, additional_headers=headers, proxy=None, max_size=MAX_FRAME, **options)
 
     def send_signal(self, number: signal.Signals) -> None:
