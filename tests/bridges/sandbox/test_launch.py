@@ -52,7 +52,8 @@ async def test_the_system_is_there_to_read_and_not_to_write(cage: Caged) -> None
 
 @pytest.mark.requirement("cages.kernel.launch")
 async def test_the_process_ids_and_the_network_are_its_own(cage: Caged) -> None:
-    assert (await cage.says("ls /proc | grep -c '^[0-9]'")).strip() in {"4", "5"}
+    # The holder, sh, ls, and grep when it has begun; the machine has many more.
+    assert (await cage.says("ls /proc | grep -c '^[0-9]'")).strip() in {"3", "4", "5"}
     assert await cage.says("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '") == "lo\n"
 
 

@@ -209,12 +209,12 @@ function pairs(entries, shown) {
   return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
 }
 
-/** Return one part of a system prompt, closed, with its origin. */
+/** Return one part of a system prompt with its origin. Only the agent's own prompt is open. */
 function promptPart(part) {
   const kind = part.name.split(":")[0];
   return h(
     "details",
-    { class: "prompt-part", data: { name: part.name } },
+    { class: "prompt-part", data: { name: part.name }, open: part.name === "agent" },
     h("summary", {}, h("strong", {}, part.origin ?? kind), h("span", { class: "quiet" }, `${part.origin ? ` ${kind}` : ""} · about ${tokens(part.tokens)}`)),
     h("pre", { class: "prompt", tabIndex: 0 }, part.text),
   );
