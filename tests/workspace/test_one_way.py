@@ -46,6 +46,7 @@ OTHERWISE = {
     "tools/contract/definition.py": OWN,
     "tools/debug/hang.py": PROCESSES,
     "tools/debug/thread_stacks.py": OWN,
+    "tools/debug/why.py": "a program of this package, by its own path",
     "tools/dispatch/model_view.py": OWN,
     "tools/contract/output.py": OWN,
     "tools/processes/project_cage.py": "where git keeps a repository, for its cage",
