@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from app.harness.conversation.entry import Entry
 from app.harness.conversation.estimate import ConversationEstimate, estimate_text
-from app.harness.conversation.history import Entry, History
+from app.harness.conversation.history import History
 from app.messages import SystemBlock, TextBlock, ToolSpec, UserMessage
 from bench.figures import report
 

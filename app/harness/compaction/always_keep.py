@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from app.harness.compaction.units import Unit
-from app.harness.conversation.history import Entry
+from app.harness.conversation.entry import Entry
 from app.harness.dsl.spec import AlwaysKeep
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
 from app.tools.contract.ports import SKILL_TOOL

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from app.errors import Failure
 from app.harness.compaction.plan import Window
-from app.harness.conversation.history import Entry
+from app.harness.conversation.entry import Entry
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
 from app.harness.run.compaction_requests import StrategyName, Trigger

@@ -10,8 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 
 from app.harness.compaction.always_keep import names_tool
+from app.harness.conversation.entry import Entry
 from app.harness.conversation.estimate import IMAGE_TOKENS, MESSAGE_OVERHEAD, estimate_text
-from app.harness.conversation.history import Entry, History
+from app.harness.conversation.history import History
 from app.harness.conversation.view import notice
 from app.harness.dsl.spec import PruneSpec
 from app.messages import ToolResult, ToolResultsMessage

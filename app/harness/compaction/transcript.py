@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import orjson
 
 from app.harness.compaction.units import Unit
+from app.harness.conversation.entry import Entry
 from app.harness.conversation.estimate import estimate_text
-from app.harness.conversation.history import Entry
 from app.messages import AssistantMessage, ImageBlock, TextBlock, ToolCallBlock, ToolResultsMessage
 
 _WHO = {"operator": "operator", "system": "harness", "primary": "assistant", "tool": "tool"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.harness.conversation.history import Entry
+from app.harness.conversation.entry import Entry
 from app.messages import AssistantMessage, ToolCallBlock
 
 DROPPED = "dropped"

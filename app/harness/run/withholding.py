@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from app.harness.conversation.content_gate import ContentGate
-from app.harness.conversation.history import Entry
+from app.harness.conversation.entry import Entry
 from app.harness.conversation.withheld import Cuts, noted
 from app.harness.run.run_context import RunContext
 from app.messages import AssistantMessage, ToolCallBlock

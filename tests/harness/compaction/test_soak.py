@@ -11,7 +11,7 @@ import pytest
 
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import threshold_of
-from app.harness.conversation.history import Entry
+from app.harness.conversation.entry import Entry
 from app.harness.conversation.message_rows import tool_result
 from app.harness.conversation.session_conversation import SessionConversation
 from app.harness.loop.run_factory import Start, build_run
