@@ -36,7 +36,7 @@ class Gateway:
         self._decided.set()
 
     def abandon(self) -> None:
-        """Turn away whoever waits for a start that has failed. Changes nothing once the daemon is up."""
+        """End the requests that wait for a start that has failed. Changes nothing once the daemon is up."""
         self._decided.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -95,8 +95,7 @@ class ProjectSettings(Section):
 
 
 class InstructionSettings(Section):
-    """`user`: agents are told of the user's own instruction files and skills, in `~/.agents`, `~/.claude` and
-    `~/.kaged`."""
+    """`user`: agents get the user's own instruction files and skills (`~/.agents`, `~/.claude`, `~/.kaged`)."""
 
     user: bool = True
 

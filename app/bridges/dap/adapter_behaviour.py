@@ -138,7 +138,7 @@ class Evaluation:
     safe_context: str | None = None
     """The one in which it refuses what has side effects; None: it has none."""
     free_context: str = "repl"
-    """The one in which any expression is evaluated, whatever it changes."""
+    """The one that also evaluates expressions with side effects."""
     free_prefix: str = ""
     """What an expression must begin with there."""
 

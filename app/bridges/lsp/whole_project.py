@@ -180,7 +180,7 @@ class WholeProject:
             asking.cancel()
             await asyncio.wait({asking})
             if not asking.cancelled():
-                asking.exception()  # the end of the server is told by the bell
+                asking.exception()  # the bell reports the end of the server
         return ProjectReport("reported", answer.files, finished and answer.whole, began)
 
     async def _ask(self, answer: _Answer) -> bool:

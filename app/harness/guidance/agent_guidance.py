@@ -1,4 +1,4 @@
-"""What one agent is told in one run: its part of the system prompt, its skills, news of instruction files.
+"""The guidance of one agent in one run: parts of its system prompt, its skills, changed instruction files.
 
 Owns: putting these together for an agent and its cage. Never: how they are found, or where they are placed.
 """
@@ -25,7 +25,7 @@ from app.tools.contract.ports import SkillContent
 MAX_NEWS_TOKENS = 16_000
 """Tokens of all messages about instruction files in one conversation; further files are only named."""
 DATE = "(date)"
-"""Stands for the date among the files that an agent was told of."""
+"""The key of the date among the origins of files."""
 
 
 class AgentGuidance:

@@ -1,4 +1,4 @@
-"""Finds everything that the agents of a project are told at the start of a session.
+"""Finds the instruction files and skills of a project at the start of a session.
 
 Owns: putting instruction files and skills together. Never: keeping it (`hooks.session_start`). Blocks.
 """

@@ -1,4 +1,4 @@
-"""What a session's agents are told about a project: instruction files and skills, as they were found.
+"""The instruction files and skills of a session, as they were found.
 
 Owns: these shapes and their form in the storage. Never: finding them, or which agent gets which.
 """

@@ -1,4 +1,4 @@
-"""Instruction files that an agent comes to, and those that have changed since it was told of them.
+"""Instruction files that are new to an agent: in folders that it uses, or changed since it read them.
 
 Owns: which files are watched for one agent, what is new in them, the words of the message about it. Never:
 the system prompt, which stays as it is, or placing the message (`loop`).
@@ -22,7 +22,7 @@ from app.workspace import folded
 from app.workspace.folder_rules import ProjectRules
 
 MAX_FOLDERS = 64
-"""Folders below the root that are watched for one agent, those that it came to last."""
+"""Folders below the root that are watched for one agent, those that it used last."""
 GONE = ""
 """The digest of a file that is not there any more."""
 
@@ -90,7 +90,7 @@ class InstructionWatch:
 
     def _watched(self, told: Mapping[str, str]) -> dict[Path, str]:
         """Return the files to look at, with their origins: those above and at the root, those that the agent
-        was told of, those in folders that it came to."""
+        was sent, those in folders that it has used."""
         around = self._around
         folders = [*reversed(around.upward())]
         folders += [around.root.joinpath(*parts) for parts in self._folders if self._is_own(parts)]

@@ -90,7 +90,7 @@ class Surroundings:
 
 def repository_of(root: Path) -> Path:
     """Return the nearest folder at or above `root` with a `.git`, else `root`. A folder above that belongs to
-    another user is not looked into: whoever may write there would speak to the agents."""
+    another user is not read: its owner could instruct the agents."""
     owners = {os.geteuid(), _owner(root)}
     for _, folder in zip(range(MAX_LEVELS), (root, *root.parents), strict=False):
         if folder != root and (_owner(folder) not in owners or folder == folder.parent):

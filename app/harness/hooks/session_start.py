@@ -126,7 +126,7 @@ class SessionRecall:
             return (), None
         blob = await self._storage.read(lambda uow: uow.blobs.get(digest))
         if blob is None or blob.media_type not in {MEDIA_TYPE, INJECTIONS}:
-            log.warning("what a session was told at its start is not stored")  # an imported session
+            log.warning("the guidance of a session's start is not stored")  # an imported session
             return (), None
         stored = orjson.loads(blob.content)
         if blob.media_type == INJECTIONS:
