@@ -95,7 +95,7 @@ class ProjectSettings(Section):
 
 
 class InstructionSettings(Section):
-    """`user`: agents get the user's own instruction files and skills (`~/.agents`, `~/.claude`, `~/.kaged`)."""
+    """`user`: agents get the user's instruction files and skills (`~/.agents`, `~/.claude`, `~/.kaged`)."""
 
     user: bool = True
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import FALLBACK_WINDOW, RESERVED_OUTPUT, threshold_of
-from app.harness.conversation import history as history_module
+from app.harness.conversation import entry as entry_module
 from app.harness.conversation.estimate import ConversationEstimate, estimate_message
 from app.harness.conversation.history import History
 from app.harness.conversation.session_conversation import SessionConversation
@@ -128,7 +128,7 @@ def test_each_message_is_counted_and_encoded_once_however_long_the_conversation_
         encoded.append(message)
         return b"{}"
 
-    monkeypatch.setattr(history_module, "estimate_message", count)
+    monkeypatch.setattr(entry_module, "estimate_message", count)
     history = History()
     work: list[tuple[int, int]] = []
     for number in range(1_000):
