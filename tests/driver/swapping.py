@@ -1,5 +1,7 @@
-"""Another process that lets two names change places without pause, while a test uses one of them.
+"""Another process that lets two names change places again and again, while a test uses one of them.
 
+It rests now and then, so that a use of several steps can come to its end on a slow machine, too. Each burst
+is odd, so that it rests on either name.
 Owns: the folders of the race, and what must be true of the outside when it is over.
 """
 
@@ -19,11 +21,12 @@ _SWAPPER = """
 import ctypes, select, sys
 libc = ctypes.CDLL(None, use_errno=True)
 door, bait = (name.encode() for name in sys.argv[1:])
-swaps = 0
+swaps = bursts = 0
 print("swapping", flush=True)
-while not select.select([0], [], [], 0)[0]:
-    for _ in range(50):
+while not select.select([0], [], [], 0.003 if bursts % 16 == 15 else 0)[0]:
+    for _ in range(51):
         swaps += libc.renameat2(-100, door, -100, bait, 2) == 0
+    bursts += 1
 print(swaps)
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from tests.driver.swapping import CANARY, Arena, swapping
 
 ROUNDS = rounds(3_000, 20_000)
 FEWER = rounds(1_200, 4_000)
+PATIENCE_SECONDS = 80
 Use = Callable[[Workspace, Arena, int], None]
 
 
@@ -68,11 +70,16 @@ USES: dict[str, Use] = {"read": _read, "write": _write, "rename": _rename, "dele
 
 
 def _race(arena: Arena, rounds: int, policy: Policy | None = None) -> dict[str, Counter[str]]:
-    """Use the swapped folder in turn for everything; return how often each use ended how."""
+    """Use the swapped folder in turn for everything, `rounds` times and until each use has ended in both
+    ways; return how often each ended how."""
     workspace = Workspace(arena.root, policy=policy)
     ends: dict[str, Counter[str]] = {name: Counter() for name in USES}
+    until = time.monotonic() + PATIENCE_SECONDS
     with swapping(arena.root / "door", arena.root / "bait"):
-        for turn in range(rounds):
+        for turn in itertools.count():
+            enough = turn >= rounds and all(counted["done"] and len(counted) > 1 for counted in ends.values())
+            if enough or (turn >= rounds and time.monotonic() > until):
+                break
             name = list(USES)[turn % len(USES)]
             try:
                 USES[name](workspace, arena, turn)
