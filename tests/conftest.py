@@ -25,7 +25,7 @@ settings.register_profile("kaged", deadline=None)
 settings.load_profile("kaged")
 
 _SAID = pytest.StashKey[list[str]]()
-_TESTS_PER_MINUTE = {FAST: 1000}
+_TESTS_PER_MINUTE = {FAST: 640}
 _SLOW_PER_MINUTE = 170
 """How many tests one core does, by what is given as `-m`; the second where nothing is told of that."""
 _MODULE_SECONDS = 8
