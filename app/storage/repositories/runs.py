@@ -86,11 +86,15 @@ class RunRepository(RowsById[Run]):
         """Return what each run and all below it have used, by the run's id."""
         if not run_ids:
             return {}
-        own = select(self.c.id.label("top"), self.c.id.label("id")).where(self.c.id.in_(list(run_ids)))
-        tree = own.cte("tree", recursive=True)
-        tree = tree.union_all(select(tree.c.top, self.c.id).join(tree, self.c.parent_run_id == tree.c.id))
-        used = [func.sum(getattr(self.c, name)) for name in Usage.model_fields]
-        found = select(tree.c.top, func.sum(self.c.cost_usd), *used).join(self.table, self.c.id == tree.c.id)
+        # The figures go down with the tree. Joined to it afterwards, the table of runs is read whole by the
+        # planner of SQLite 3.46.
+        used = [self.c.cost_usd, *(getattr(self.c, name) for name in Usage.model_fields)]
+        own = select(self.c.id.label("top"), self.c.id.label("id"), *used)
+        tree = own.where(self.c.id.in_(list(run_ids))).cte("tree", recursive=True)
+        tree = tree.union_all(
+            select(tree.c.top, self.c.id, *used).join(tree, self.c.parent_run_id == tree.c.id)
+        )
+        found = select(tree.c.top, *(func.sum(tree.c[column.name]) for column in used))
         rows = self.connection.execute(found.group_by(tree.c.top)).all()
         return {
             top: RunTotals(
