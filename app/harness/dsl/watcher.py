@@ -193,12 +193,15 @@ class ProjectWatcher:
 
     async def _report(self) -> None:
         """Compare contents with what was seen last and call back for what is different."""
-        now = await self._settled()
-        changed = [file for file in self._watched.files() if now.get(file) != self._seen.get(file)]
+        watched = self._watched
+        now = await self._settled(watched)
+        if self._watched is not watched:
+            return  # `watch` has re-armed: its files are compared next
+        changed = [file for file in watched.files() if now.get(file) != self._seen.get(file)]
         self._seen.update({file: now[file] for file in changed if file in now})
-        sources = tuple(file for file in self._watched.source_files if file in changed)
-        prompts = tuple(file for file in self._watched.prompts if file in changed)
-        agents = sorted({agent for file in prompts for agent in self._watched.prompts[file]})
+        sources = tuple(file for file in watched.source_files if file in changed)
+        prompts = tuple(file for file in watched.prompts if file in changed)
+        agents = sorted({agent for file in prompts for agent in watched.prompts[file]})
         if sources:
             await self._notify(ProjectChange("project", sources))
         if prompts:
@@ -210,11 +213,11 @@ class ProjectWatcher:
         except Exception:  # a listener may fail on this change; the next one must still be seen
             _logger.exception("a listener failed on a change of %s", ", ".join(change.files))
 
-    async def _settled(self) -> dict[str, str]:
+    async def _settled(self, watched: WatchList) -> dict[str, str]:
         """The contents. A file that has just vanished, or been emptied, gets the time to come back."""
         waited = 0.0
         while True:
-            now = await asyncio.to_thread(_contents, self._watched.files())
+            now = await asyncio.to_thread(_contents, watched.files())
             vanished = [
                 file
                 for file, content in now.items()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from anyio import to_thread
 
+from app.harness.dsl import watcher as watcher_module
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from tests.driver.project_files import MINIMAL, compiled
 
@@ -270,3 +273,33 @@ async def test_many_watched_projects_leave_the_threads_that_requests_need(tmp_pa
     finally:
         await asyncio.wait_for(asyncio.gather(*(watcher.stop() for watcher in watchers)), PATIENCE)
     assert to_thread.current_default_thread_limiter().total_tokens == 40
+
+
+async def test_files_that_are_watched_while_contents_are_compared_have_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, compared, watched_again = Heard(), threading.Event(), threading.Event()
+    project = compiled(tmp_path, MINIMAL).require()
+    more = WatchList.of(compiled(tmp_path, TEXT, FILES).require())
+    watcher = ProjectWatcher(WatchList.of(project), heard, debounce_seconds=0.02, poll_seconds=600)
+    await watcher.start()
+    read = watcher_module._contents
+
+    def slow(files: Collection[str]) -> dict[str, str]:
+        contents = read(files)
+        if files == WatchList.of(project).files() and not compared.is_set():
+            compared.set()
+            watched_again.wait(PATIENCE)
+        return contents
+
+    monkeypatch.setattr(watcher_module, "_contents", slow)
+    try:
+        os.utime(tmp_path / ".kaged/project.yaml")
+        assert await asyncio.to_thread(compared.wait, PATIENCE)
+        await watcher.watch(more)
+        watched_again.set()
+        in_place(tmp_path / "prompts/shared.md")
+        assert (await heard.next()).agents == ("primary.subagents.helper", "primary.subagents.twin")
+    finally:
+        watched_again.set()
+        await asyncio.wait_for(watcher.stop(), PATIENCE)
