@@ -70,6 +70,9 @@ class Answer(ClientFrame):
     comment: str | None = None
     answers: GivenTexts = None
     values: dict[str, FormValue] | None = None
+    decision: str | None = None
+    mode: str | None = None
+    plan: str | None = None
 
     def body(self) -> AnswerInteraction:
         """Return the body of the route; raises `ValidationFailed`."""

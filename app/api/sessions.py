@@ -50,6 +50,7 @@ async def create_session(
         issue_number=body.issue_number,
         headless=body.headless,
         overrides=body.overrides.model_dump(exclude_none=True) if body.overrides is not None else None,
+        mode=body.mode,
         created_by=principal.actor,
     )
     return new_session_detail(session)
@@ -101,10 +102,15 @@ async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDe
     return await session_detail(services, await services.sessions.get(session_id))
 
 
-@router.patch("/sessions/{session_id}", summary="Rename a session, or bind it to an issue")
-async def update_session(services: ServicesDep, session_id: SessionId, body: ChangeSession) -> SessionDetail:
-    """`not_found` with the reason `issue_not_found` when the project has no such issue."""
-    return await session_detail(services, await services.sessions.change(session_id, body.values()))
+@router.patch("/sessions/{session_id}", summary="Change a session: title, issue, model, mode")
+async def update_session(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: ChangeSession
+) -> SessionDetail:
+    """`not_found` with the reason `issue_not_found` when the project has no such issue. A new mode
+    also settles the open permission requests of running runs: what it denies is refused, what it allows goes
+    on."""
+    changed = await services.sessions.change(session_id, body.values(), actor=principal.actor)
+    return await session_detail(services, changed)
 
 
 @router.delete("/sessions/{session_id}", summary="Delete a session and everything in it", status_code=204)

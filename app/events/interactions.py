@@ -43,7 +43,7 @@ class PermissionRequested(EventPayload):
 class PermissionAnswered(EventPayload):
     """A call does not wait any more. `state` is `answered`, `cancelled` (its run was stopped) or
     `expired` (the daemon was restarted); only the first has an `answer`. `rules` are those that the
-    answer stored; `covered_by` is the interaction or rule that answered this question as well."""
+    answer stored; `covered_by` is the interaction, rule or mode (`mode:edits`) that answered this as well."""
 
     TYPE = "permission.answered"
     GLOBAL = True
@@ -66,7 +66,7 @@ class InteractionRequested(EventPayload):
     GLOBAL = True
     interaction_id: str
     tool_call_id: str
-    kind: Literal["ask", "form", "question"]
+    kind: Literal["ask", "form", "question", "plan"]
     request: dict[str, Any] | None
     request_ref: str | None = None
 
@@ -81,7 +81,7 @@ class InteractionAnswered(EventPayload):
     SPARSE = True
     interaction_id: str
     tool_call_id: str
-    kind: Literal["ask", "form", "question"]
+    kind: Literal["ask", "form", "question", "plan"]
     state: ConsentState
     answer: dict[str, Any] | None = None
     answer_ref: str | None = None

@@ -258,14 +258,15 @@ class SessionStateChanged(EventPayload):
 
 
 class SessionUpdated(EventPayload):
-    """A session has another title, works on another issue of its project (null: on none), or has another
-    model from its next run on (null: its agent's)."""
+    """A session has another title, works on another issue of its project (null: on none), has another
+    model from its next run on (null: its agent's), or another mode from the next call on."""
 
     TYPE = "session.updated"
     GLOBAL = True
     title: str
     issue_number: int | None = None
     model: str | None = None
+    mode: str = "ask"
 
 
 class CheckpointCreated(EventPayload):

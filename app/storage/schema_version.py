@@ -28,7 +28,21 @@ from app.storage.private_file import make_private
 from app.storage.repositories.issue_search import create_search_tables, fill_search, is_search_table
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+)
 HEAD = REVISIONS[-1]
 
 # What lies in a data folder once a daemon had a database there.

@@ -16,7 +16,7 @@ from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.debug import debug
-from app.tools.dialogue import ask, form
+from app.tools.dialogue import ask, form, plan
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
@@ -91,6 +91,7 @@ def build_registry(  # noqa: PLR0913
         *workflow.build(workflows),
         ask.build(),
         form.build(),
+        plan.build(),
         *locked_set.build(
             files, processes, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),

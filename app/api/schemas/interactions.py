@@ -10,7 +10,9 @@ from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.permissions import Pattern
 from app.errors import ValidationFailed
 from app.harness.questions.consent_rows import GivenAnswer
-from app.harness.run.answers import Answers, FormValues
+from app.harness.run.answers import Answers, FormValues, PlanDecision
+from app.tools.contract.modes import ModeName
+from app.tools.dialogue.plan import MAX_PLAN
 
 Name = Annotated[str, Field(max_length=100)]
 Texts = Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(max_length=100)]
@@ -48,7 +50,8 @@ class InteractionAnswer(AnswerModel):
     `questions`, each with `id`, `title`, `description`, `options`, `multiple`, `allow_other`; `answers` by
     id. `question`: `questions`, each with `question`, `header`, `options`, `multi_select`; `answers` in
     their order. `form`: `summary` and `fields`, each with `name`, `label`, `type`, `required`,
-    `description`; `values` by name, a file being `{upload_id, path, name, size}`."""
+    `description`; `values` by name, a file being `{upload_id, path, name, size}`. `plan`: `plan` (Markdown);
+    `state` (`accepted`, `edited` or `rejected`), and `mode`, `plan` or `comment` where they apply."""
 
     id: str
     session_id: str
@@ -65,8 +68,9 @@ class InteractionAnswer(AnswerModel):
 
 
 class AnswerInteraction(RequestModel):
-    """An answer: one of `answer` (to a `permission`), `answers` (to an `ask` or a `question`) and `values`
-    (to a `form`). `rule` and `scope` belong to the answer `always`, `comment` to `reject`."""
+    """An answer: one of `answer` (to a `permission`), `answers` (to an `ask` or a `question`), `values` (to a
+    `form`) and `decision` (to a `plan`). `rule` and `scope` belong to the answer `always`, `comment` to
+    `reject` and to a `decision`, `mode` and `plan` to a `decision`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -74,6 +78,7 @@ class AnswerInteraction(RequestModel):
                 {"answer": "reject", "comment": "Run the tests first."},
                 {"answers": {"database": ["PostgreSQL"]}},
                 {"values": {"title": "Spring sale", "rows": 12, "data": "upl_01JZ0000000000000000000000"}},
+                {"decision": "accept", "mode": "edits"},
             ]
         }
     )
@@ -96,21 +101,40 @@ class AnswerInteraction(RequestModel):
     values: dict[Name, FormValue] | None = Field(
         default=None, description="By field name; for a file, the id of its upload."
     )
+    decision: Literal["accept", "edit", "reject"] | None = Field(
+        default=None, description="`edit` accepts the plan with your changes."
+    )
+    mode: ModeName | None = Field(
+        default=None, description="The mode that the accepted plan is carried out in; not `plan`."
+    )
+    plan: str | None = Field(
+        default=None, max_length=MAX_PLAN, description="The plan with your changes, for `edit`."
+    )
 
 
 _BELONGS_TO = {"rule": "always", "scope": "always", "comment": "reject"}
+_OF_DECISIONS = ("mode", "plan")
+_ANSWERS = ("answer", "answers", "values", "decision")
 
 
-def answer_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
+def answer_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues | PlanDecision:
     """Return the answer of a body; raises `ValidationFailed` when its fields contradict each other."""
     wrong = {
         name: f"belongs to the answer `{answer}`"
         for name, answer in _BELONGS_TO.items()
-        if getattr(body, name) is not None and body.answer != answer
+        if getattr(body, name) is not None
+        and body.answer != answer
+        and not (name == "comment" and body.decision is not None)
     }
-    said = [name for name in ("answer", "answers", "values") if getattr(body, name) is not None]
+    if body.decision is None:
+        wrong |= {
+            name: "belongs to a `decision`" for name in _OF_DECISIONS if getattr(body, name) is not None
+        }
+    said = [name for name in _ANSWERS if getattr(body, name) is not None]
     if not said:
-        wrong["answer"] = "is required, or `answers` or `values`, as the kind of the question says"
+        wrong["answer"] = (
+            "is required, or `answers`, `values` or `decision`, as the kind of the question says"
+        )
     for name in said[1:]:
         wrong[name] = f"cannot be combined with `{said[0]}`"
     if wrong:
@@ -119,5 +143,7 @@ def answer_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
         return Answers(body.answers)
     if body.values is not None:
         return FormValues(dict(body.values))
+    if body.decision is not None:
+        return PlanDecision(body.decision, body.mode, body.plan, body.comment)
     assert body.answer is not None
     return GivenAnswer(body.answer, body.rule, body.scope or "session", body.comment)

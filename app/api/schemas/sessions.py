@@ -9,7 +9,9 @@ from pydantic import ConfigDict, Field, model_validator
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunStateName
 from app.storage.models import Run
+from app.tools.contract.modes import ModeName
 
+SessionModeName = ModeName
 SessionStateName = Literal["idle", "queued", "running", "paused", "archived"]
 Title = Annotated[str, Field(max_length=200)]
 
@@ -38,6 +40,7 @@ class CreateSession(RequestModel):
     overrides: SessionOverrides | None = Field(
         default=None, description="Overrides of the project file for this session."
     )
+    mode: SessionModeName = Field(default="ask", description="How much the session asks; see `GET /modes`.")
 
 
 class ChangeSession(RequestModel):
@@ -57,10 +60,15 @@ class ChangeSession(RequestModel):
         description="An alias or `provider:model` for the next runs; null restores the agent's own model.",
     )
 
+    mode: SessionModeName | None = Field(
+        default=None, description="How much the session asks, from the next call on; see `GET /modes`."
+    )
+
     @model_validator(mode="after")
     def _says_something(self) -> ChangeSession:
-        if not self.model_fields_set or (self.title is None and "title" in self.model_fields_set):
-            raise ValueError("give a title, an issue_number, a model or several of them")
+        empty = any(getattr(self, name) is None for name in self.model_fields_set & {"title", "mode"})
+        if not self.model_fields_set or empty:
+            raise ValueError("give a title, an issue_number, a model, a mode or several of them")
         return self
 
     def values(self) -> dict[str, Any]:
@@ -110,6 +118,7 @@ class SessionAnswer(AnswerModel):
     state_reason: str | None
     issue_number: int | None
     headless: bool
+    mode: SessionModeName = Field(description="How much the session asks; see `GET /modes`.")
     created_by: str
     context_overflow: bool
     created_at: Time

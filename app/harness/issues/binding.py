@@ -31,8 +31,8 @@ def change_session(uow: UnitOfWork, row: Session, values: Mapping[str, Any]) -> 
 
 
 def refuse_binding(row: Session, values: Mapping[str, Any]) -> None:
-    """Raise `Conflict` when an archived session is to be bound or unbound, or to have another model."""
-    if (ISSUE in values or "model" in values) and row.state == SessionState.ARCHIVED.value:
+    """Raise `Conflict` when an archived session is to have another issue, model or mode."""
+    if values.keys() & {ISSUE, "model", "mode"} and row.state == SessionState.ARCHIVED.value:
         raise Conflict(
             "The session is archived: it works on nothing any more. Open a new one.",
             reason="invalid_transition",

@@ -31,6 +31,7 @@ from app.harness.conversation.session_rows import (
 )
 from app.harness.issues.reminder import TOOL, just_shown
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
+from app.harness.loop.plan_note import plan_note
 from app.harness.loop.run_services import CallServices
 from app.harness.loop.tool_calls import resumed_calls
 from app.harness.loop.turn import Turn, TurnOutcome
@@ -329,6 +330,15 @@ class AgentLoop:
 async def due_reminder(run: RunContext) -> str | None:
     """Return what the next call of the model ends with; None for nothing. Does not raise: a call without
     its reminder is better than none."""
+    try:
+        planning = plan_note(await run.rules(), run.plan.allowed_tools)
+    except KagedError as problem:
+        log.warning("run %s continues without the note on its mode: %s", run.scope.run_id, problem.message)
+        planning = None
+    return "\n\n".join(note for note in (planning, await _open_tasks(run)) if note is not None) or None
+
+
+async def _open_tasks(run: RunContext) -> str | None:
     if run.plan.remind is None or just_shown(run.history.visible):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The permission rules that hold for a call: of the project file, the project and the session.
+"""The permission rules that hold for a call: of the project file, the project, the session and its mode.
 
 Owns: the stored rules, kept in memory so that no call reads the database, and forgotten the moment
 one changes. Never: deciding what a rule means (`tools.authorisation`), or who may change one.
@@ -21,6 +21,7 @@ from app.storage.pages import Page
 from app.storage.repositories.permissions import identity_of
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.contract.modes import mode_rules
 from app.tools.contract.rules import PermissionRule, RuleAction
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ class PermissionRules:
         self._changes = 0
 
     async def applying_to(self, project_id: str, session_id: str) -> tuple[PermissionRule, ...]:
-        """Return the session's rules and the project's; from memory after the first time."""
+        """Return the rules of the session, its mode and its project; from memory after the first time."""
         own = await self._of(RuleScope(project_id, session_id))
         return own + await self._of(RuleScope(project_id))
 
@@ -183,11 +184,9 @@ class PermissionRules:
         kept = self._kept.get(scope.key)
         while kept is None:
             before = self._changes
-            rows = await self._storage.read(
-                lambda uow: uow.permissions.of_scope(scope.project_id, scope.session_id)
-            )
+            found = await self._storage.read(lambda uow: _rules_in(uow, scope))
             if before == self._changes:
-                kept = self._kept[scope.key] = rules_of(rows)
+                kept = self._kept[scope.key] = found
                 if len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
         return kept
@@ -204,6 +203,12 @@ class PermissionRules:
             session_id=row.session_id,
             data=self._redactor.data({"rule_id": row.id, **rule, **why}),
         )
+
+
+def _rules_in(uow: UnitOfWork, scope: RuleScope) -> tuple[PermissionRule, ...]:
+    rules = rules_of(uow.permissions.of_scope(scope.project_id, scope.session_id))
+    session = None if scope.session_id is None else uow.sessions.get(scope.session_id)
+    return rules if session is None else rules + mode_rules(session.mode)
 
 
 def new_row(

@@ -36,7 +36,7 @@ from app.states import InteractionState
 from app.storage.keyed_effect import effect
 from app.storage.models import Interaction
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.authorisation.permission_rules import still_to_ask
+from app.tools.authorisation.permission_rules import denied_by_now, still_to_ask
 from app.tools.contract.ports import CallWaits, HumanQuestion
 from app.tools.contract.rules import ConsentRequest, PermissionRule
 
@@ -143,6 +143,15 @@ class Questions:
                     log.error(
                         "a question of %s stays open: %s", waiting.run.scope.session_id, problem.message
                     )
+
+    async def refuse_denied(self, scope: RuleScope) -> None:
+        """Close the open permission requests that rules deny by now; their calls are not run."""
+        for waiting in list(self._waiting.values()):
+            if waiting.request is not None and _within(scope, waiting.run):
+                refusal = denied_by_now(waiting.request, await waiting.run.rules())
+                if refusal is not None and waiting.open:
+                    waiting.refusal = refusal
+                    self._withdraw(waiting)
 
     # -- inside -----------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from app.tools.contract.ports import HumanQuestion
 from app.tools.dispatch.redaction import redacted
 
 PERMISSION = "permission"
-AskedKind = Literal["ask", "form", "question"]
+AskedKind = Literal["ask", "form", "question", "plan"]
 
 
 def asked_row(scope: Scope, call_id: str, question: HumanQuestion) -> Interaction:

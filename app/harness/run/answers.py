@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from app.storage.models import Interaction, ToolCall
+from app.tools.contract.modes import ModeName
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 SAME = ("tool", "permission", "subjects", "source")
@@ -50,6 +51,17 @@ class FormValues:
     """What a person has put into a form, by the names of its fields; a file by its upload's id."""
 
     values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """What a person decides about a proposed plan. `mode` is that of the session from then on, `plan` the
+    text with the person's changes, `comment` is for the model."""
+
+    decision: Literal["accept", "edit", "reject"]
+    mode: ModeName | None = None
+    plan: str | None = None
+    comment: str | None = None
 
 
 def consents_of(questions: Sequence[Interaction]) -> tuple[GivenConsent, ...]:

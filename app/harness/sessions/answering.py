@@ -17,25 +17,30 @@ from app.harness.loop.run_services import RunServices
 from app.harness.questions.rows import PERMISSION, answered_audit, closed_values
 from app.harness.run.run_context import OpenStep
 from app.harness.run.tool_results import result_event
+from app.harness.sessions.mode_changes import audited, scope_of
 from app.harness.sessions.open_calls import OpenCall, open_calls, result_message
 from app.harness.sessions.session_parts import SessionParts
+from app.harness.sessions.session_record import updated_event
 from app.ids import now_ms
 from app.states import InteractionState, ToolCallState, move
 from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Interaction, Message
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.modes import ModeName
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
     """An answer that fits its question. `envelope` is the result of the call, None when the call is let run
-    by the next run; `event` is that of the answer, `statements` store what comes with it in the same unit."""
+    by the next run; `event` is that of the answer, `statements` store what comes with it in the same unit.
+    `mode` is the one that the answer puts the session into."""
 
     answer: dict[str, Any]
     event: EventPayload
     envelope: ToolEnvelope | None
     statements: Callable[[UnitOfWork], None]
+    mode: ModeName | None = None
 
 
 class Answering:
@@ -70,6 +75,11 @@ class Answering:
             events.append(
                 result_event(row.session_id, one.call.message_id or "", row.id, tool_result(row), None)
             )
+        record, mode = self._parts.record, checked.mode
+        changed = record.row if mode is None else record.row.model_copy(update={"mode": mode})
+        mode_audit = audited(record.row, changed.mode, actor)
+        if mode is not None:
+            events.append(updated_event(changed))
         state = InteractionState.ANSWERED
         values = closed_values(question, state, answer=checked.answer, actor=actor)
         audit = self._audit(one, checked, actor)
@@ -78,6 +88,9 @@ class Answering:
             if not uow.interactions.close(question.id, **values):
                 return False
             checked.statements(uow)
+            if mode is not None:
+                uow.sessions.update(changed.id, mode=mode)
+                mode_audit(uow)
             if row is not None and checked.envelope is not None:
                 uow.messages.add(row)
                 uow.tool_calls.update(one.call.id, **_ended(one, checked.envelope, row))
@@ -93,6 +106,9 @@ class Answering:
         )
         if not stored:
             return None
+        if mode is not None:
+            record.row = record.row.model_copy(update={"mode": mode})
+            self._services.questions.rules.changed(scope_of(record.row))
         if row is not None:
             result = tool_result(row)
             if step is not None and self.step_of(one) is step:

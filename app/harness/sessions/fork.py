@@ -33,7 +33,7 @@ def fork_of(uow: UnitOfWork, session_id: str, message_id: str) -> tuple[list[Mes
 
 
 def new_session(source: SessionRow, actor: str) -> SessionRow:
-    """Return the row of a fork: the same project as it was compiled, the same overrides, and what
+    """Return the row of a fork: the same project as it was compiled, the same overrides and mode, and what
     plugins said at the start, which the conversation goes on from."""
     at = now_ms()
     return SessionRow(
@@ -41,6 +41,7 @@ def new_session(source: SessionRow, actor: str) -> SessionRow:
         project_id=source.project_id,
         title=(source.title[: MAX_TITLE - len(MARK)] + MARK).strip(),
         headless=source.headless,
+        mode=source.mode,
         overrides=dict(source.overrides),
         compiled_digest=source.compiled_digest,
         recalled_at=source.recalled_at,

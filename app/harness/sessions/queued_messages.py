@@ -13,9 +13,10 @@ from typing import Protocol
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.events.payload import EventPayload
 from app.events.sessions import MessageEdited, MessageRemoved
-from app.events.union import SessionUpdated, head_of, message_address
+from app.events.union import head_of, message_address
 from app.harness.conversation.session_rows import posted_event
 from app.harness.sessions.session_parts import SessionParts
+from app.harness.sessions.session_record import updated_event
 from app.harness.sessions.session_services import SessionServices
 from app.harness.sessions.session_waits import SessionWaits
 from app.states import SessionEvent, SessionState
@@ -138,6 +139,5 @@ async def dispatch(storage: Storage, owner: QueueOwner, message_id: str) -> None
         parts.record.row = parts.record.row.model_copy(update={"issue_number": session.issue_number})
         if row.id not in parts.inbox:
             parts.inbox.add(row)
-        updated = SessionUpdated(title=session.title, issue_number=session.issue_number)
-        await parts.stream.record([updated, posted_event(row, queued=True)])
+        await parts.stream.record([updated_event(session), posted_event(row, queued=True)])
         await owner.start_when_idle(row)

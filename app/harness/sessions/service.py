@@ -20,9 +20,11 @@ from app.harness.questions.consent_rows import (
     request_of,
     rules_to_store,
 )
+from app.harness.questions.plans import PLAN_KIND, checked_plan, mode_after
 from app.harness.questions.rows import PERMISSION, closed_event
-from app.harness.run.answers import Answers, FormValues
+from app.harness.run.answers import Answers, FormValues, PlanDecision
 from app.harness.sessions.answering import CheckedAnswer
+from app.harness.sessions.mode_changes import settle_open_requests
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.harness.uploads.service import UploadService
@@ -31,18 +33,19 @@ from app.storage.models import Interaction, Upload
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolEnvelope
 from app.tools.contract.definition import ToolResult
-from app.tools.dialogue import ask, form
+from app.tools.dialogue import ask, form, plan
 from app.tools.locked import question
 
 log = logging.getLogger("kaged.interactions")
 
-Given = GivenAnswer | Answers | FormValues
+Given = GivenAnswer | Answers | FormValues | PlanDecision
 
 _BODIES = {
     PERMISSION: (GivenAnswer, "answer", "`once`, `always` or `reject`"),
     "ask": (Answers, "answers", "an object: texts by question id"),
     "question": (Answers, "answers", "one list of texts for each question"),
     "form": (FormValues, "values", "an object: values by field name"),
+    PLAN_KIND: (PlanDecision, "decision", "`accept`, `edit` or `reject`"),
 }
 """By kind: what an answer is, its name in a request, and what it holds."""
 
@@ -114,6 +117,8 @@ class Interactions:
         """Give the answer to the run that waits for it; without one, store it with its session."""
         if isinstance(given, FormValues):
             return await self._form(row, checked_form(row.request, given), actor)
+        if isinstance(given, PlanDecision):
+            return await self._store(row, checked_plan(given), actor)
         if isinstance(given, GivenAnswer):
             answered = await self._questions.answer(row.session_id, row.id, given, actor)
             return answered or await self._store_consent(row, given, actor)
@@ -197,8 +202,13 @@ class Interactions:
 
     async def _store(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:
         event = closed_event(row, InteractionState.ANSWERED, answer=answer, actor=actor)
-        checked = CheckedAnswer(answer, event, _envelope(row, answer), lambda uow: None)
-        return await (await self._find(row.session_id)).answer(row.id, checked, actor)
+        mode = mode_after(answer) if row.kind == PLAN_KIND else None
+        checked = CheckedAnswer(answer, event, _envelope(row, answer), lambda uow: None, mode)
+        session = await self._find(row.session_id)
+        answered = await session.answer(row.id, checked, actor)
+        if answered is not None and mode is not None:
+            await settle_open_requests(self._questions, session.row, mode, actor)
+        return answered
 
 
 def _envelope(row: Interaction, answer: dict[str, Any]) -> ToolEnvelope:
@@ -208,6 +218,8 @@ def _envelope(row: Interaction, answer: dict[str, Any]) -> ToolEnvelope:
         result = ask.result_of(row.request, answer)
     elif row.kind == "form":
         result = form.result_of(row.request, answer)
+    elif row.kind == PLAN_KIND:
+        result = plan.result_of(answer)
     else:
         result = question.result_of(answer)
     return ToolEnvelope(type="output", data=result.model_dump(mode="json", exclude_none=True))

@@ -34,6 +34,7 @@ from app.harness.loop.active_run import ActiveRun
 from app.harness.sessions.answering import Answering, CheckedAnswer
 from app.harness.sessions.capacity import Claim
 from app.harness.sessions.file_rollback import StagedFiles
+from app.harness.sessions.mode_changes import audited, scope_of, settle_open_requests
 from app.harness.sessions.open_calls import STOPPED, Closing, close_open_calls
 from app.harness.sessions.prompt_edits import PromptChange, PromptEditing
 from app.harness.sessions.rollback import Rollbacks, RollbackWish
@@ -290,8 +291,8 @@ class Session:
         async with self._runs.command():
             await PromptEditing(self._parts, self._services.runs, resting=False).remove(agent_path, actor)
 
-    async def change(self, changes: Mapping[str, Any]) -> None:
-        """Give it another `title`, `issue_number` or `model`; an archived session is bound to nothing new."""
+    async def change(self, changes: Mapping[str, Any], actor: str) -> None:
+        """Give it another `title`, `issue_number`, `model` or `mode`; an archived one takes only a title."""
         async with self._runs.command():
             refuse_binding(self.row, changes)
             columns = dict(changes)
@@ -299,7 +300,13 @@ class Session:
                 kept = {name: value for name, value in self.row.overrides.items() if name != "model"}
                 model = columns.pop("model")
                 columns["overrides"] = kept if model is None else {**kept, "model": model}
-            await self._record.change(columns)
+            mode = columns.get("mode", self.row.mode)
+            changes_mode = mode != self.row.mode
+            also = audited(self.row, mode, actor) if changes_mode else lambda uow: None
+            await self._record.change(columns, also)
+            self._services.runs.questions.rules.changed(scope_of(self.row))
+        if changes_mode:
+            await settle_open_requests(self._services.runs.questions, self.row, mode, actor)
 
     async def archive(self) -> None:
         """Close the session for good; its messages stay readable. A run that waits for people is

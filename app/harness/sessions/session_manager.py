@@ -31,7 +31,7 @@ from app.harness.sessions.recovery import recover, to_wake
 from app.harness.sessions.rollback import RollbackWish
 from app.harness.sessions.run_commands import RunCommands
 from app.harness.sessions.service import Interactions
-from app.harness.sessions.session import Session
+from app.harness.sessions.session import OPERATOR, Session
 from app.harness.sessions.session_runs import SessionRuns
 from app.harness.sessions.session_services import SessionServices
 from app.harness.stream.event_hub import EventHub
@@ -43,6 +43,7 @@ from app.storage.models import Rollback, Run
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
 from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.modes import DEFAULT_MODE, ModeName
 
 
 class SessionManager:
@@ -111,6 +112,7 @@ class SessionManager:
         issue_number: int | None = None,
         headless: bool = False,
         overrides: Mapping[str, Any] | None = None,
+        mode: ModeName = DEFAULT_MODE,
         created_by: str,
     ) -> SessionRow:
         """Store a new session with the project as it is compiled now."""
@@ -125,6 +127,7 @@ class SessionManager:
             issue_number=issue_number,
             headless=headless,
             overrides=dict(overrides or {}),
+            mode=mode,
             compiled_digest=compiled.digest,
             created_by=created_by,
             created_at=at,
@@ -158,13 +161,15 @@ class SessionManager:
         """Return a page of sessions, newest first; the filters are the repository's."""
         return await self._storage.read(lambda uow: uow.sessions.list(**filters))
 
-    async def change(self, session_id: str, changes: Mapping[str, Any]) -> SessionRow:
-        """Give a session another `title`, another `issue_number` (None unbinds it), or another `model` from
-        its next run on (None: its agent's)."""
+    async def change(
+        self, session_id: str, changes: Mapping[str, Any], *, actor: str = OPERATOR
+    ) -> SessionRow:
+        """Give a session another `title`, another `issue_number` (None unbinds it), another `model` from its
+        next run on (None: its agent's), or another `mode` from the next call on."""
         if changes.get("model") is not None:
             self._services.runs.router.resolve(str(changes["model"]))
         session = await self._session(session_id)
-        await self._shielded(session.change(changes))
+        await self._shielded(session.change(changes, actor))
         return await self.get(session_id)
 
     async def archive(self, session_id: str) -> SessionRow:

@@ -135,19 +135,21 @@ class SessionRecord:
         stored.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._late = stored
 
-    async def change(self, columns: Mapping[str, Any]) -> None:
-        """Give the session another title, another issue to work on (None: no issue), or other overrides."""
+    async def change(self, columns: Mapping[str, Any], statements: Statements = lambda uow: None) -> None:
+        """Give the session another title, another issue to work on (None: no issue), another mode, or other
+        overrides. `statements` are stored in the same unit."""
         values = {**columns, "updated_at": now_ms()}
         after = self.row.model_copy(update=values)
-        await self.stream.record(
-            [updated_event(after)],
-            lambda uow: change_session(uow, self.row, values),
-            durable=True,
-        )
+
+        def unit(uow: UnitOfWork) -> None:
+            change_session(uow, self.row, values)
+            statements(uow)
+
+        await self.stream.record([updated_event(after)], unit, durable=True)
         self.row = self.row.model_copy(update=values)
 
 
 def updated_event(row: SessionRow) -> SessionUpdated:
-    """Return the event with the title, the issue and the model of a session."""
+    """Return the event with the title, the issue, the model and the mode of a session."""
     model = row.overrides.get("model")
-    return SessionUpdated(title=row.title, issue_number=row.issue_number, model=model)
+    return SessionUpdated(title=row.title, issue_number=row.issue_number, model=model, mode=row.mode)

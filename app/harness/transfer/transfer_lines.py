@@ -35,6 +35,7 @@ from app.storage.models import (
     ToolCall,
 )
 from app.storage.models import Session as SessionRow
+from app.tools.contract.modes import MODE_NAMES
 
 FORMAT = 2
 """Since 2 the last line is a seal (`transfer_seal`)."""
@@ -140,6 +141,8 @@ def _header(data: object) -> ImportedSession:
         raise WrongLine("the session's id is not a session id")
     if session.state not in AT_REST:
         raise WrongLine(f"a session in the state {session.state!r} cannot be imported")
+    if session.mode not in MODE_NAMES:
+        raise WrongLine(f"the mode {session.mode!r} is not known here")
     if not 0 <= session.trimmed_through_seq <= session.seq_reserved <= LARGEST_SEQ:
         raise WrongLine("seq_reserved or trimmed_through_seq is out of range")
     compiled_project = _compiled(compiled, session.compiled_digest)

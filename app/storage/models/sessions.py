@@ -14,7 +14,8 @@ class Session(SQLModel, table=True):
     """One session. Times are milliseconds since the epoch; `seq_reserved` is the highest event
     sequence number that may have been given out (see `harness/event_hub`). `recalled_at` says that its
     plugins were asked what the model is to know at the start, and `recalled_digest` names the blob of
-    what they said; `idle_fired_at` is when they last heard that it is idle."""
+    what they said; `idle_fired_at` is when they last heard that it is idle. `mode` says how much it asks
+    (`app.tools.contract.modes`)."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -52,6 +53,7 @@ class Session(SQLModel, table=True):
     cost_compactor_usd: float | None = None
     recalled_digest: str | None = None
     idle_fired_at: int | None = Field(default=None, sa_type=BigInteger)
+    mode: str = Field(default="ask", sa_column_kwargs={"server_default": "ask"})
 
 
 class Event(SQLModel, table=True):

@@ -23,7 +23,8 @@ class RulePolicy:
         self._tools = context.paths.tools
         self._consented = context.paths.consented
         self._books = {
-            access: RuleBook(context.rules, self._tools, name) for access, name in _CAPABILITIES.items()
+            access: RuleBook(context.rules, self._tools, name, only_reads=context.paths.only_reads)
+            for access, name in _CAPABILITIES.items()
         }
 
     @property

@@ -18,6 +18,7 @@ from app.tools.authorisation.subjects import subjects_of
 from app.tools.authorisation.suggestions import suggestions_for
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, ToolDefinition
+from app.tools.contract.modes import is_planning
 from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject
 
 CODE = "permission_denied"
@@ -40,6 +41,9 @@ async def check_rules(
         subjects = await asyncio.to_thread(subjects_of, definition, tools, effects, context)
     else:
         subjects = subjects_of(definition, tools, effects, context)
+    commands = [subject for subject in subjects if subject.kind == "command"]
+    if commands and all(subject.only_reads for subject in commands):
+        context = replace(context, paths=replace(context.paths, only_reads=True))
     asked: list[Judged] = []
     for judged in _judge(subjects, context.rules):
         if judged[1].action == "deny":
@@ -55,13 +59,13 @@ async def check_rules(
 
 
 def _judge(subjects: Sequence[Subject], rules: Sequence[PermissionRule]) -> list[Judged]:
-    books: dict[tuple[tuple[str, ...], str | None], RuleBook] = {}
+    books: dict[tuple[tuple[str, ...], str | None, bool], RuleBook] = {}
     judged = []
     for subject in subjects:
-        use = (subject.tools, subject.capability)
+        use = (subject.tools, subject.capability, subject.only_reads)
         book = books.get(use)
         if book is None:
-            book = books[use] = RuleBook(rules, *use)
+            book = books[use] = RuleBook.about(rules, subject)
         judged.append((subject, book.decide(subject)))
     return judged
 
@@ -105,6 +109,18 @@ def still_to_ask(request: ConsentRequest, rules: Sequence[PermissionRule]) -> bo
     )
 
 
+def denied_by_now(request: ConsentRequest, rules: Sequence[PermissionRule]) -> ToolError | None:
+    """Return the refusal of a call that waits for consent, when these `rules` deny it. What a watchdog asks
+    about is denied in plan mode: it writes, or runs more than what only reads."""
+    for subject in request.about:
+        decision = decide(rules, subject)
+        if decision.action == "deny":
+            return refused(subject, decision)
+    if request.source == "watchdog" and is_planning(rules):
+        return ToolError(CODE, "The session is in mode `plan` now: the call was not run.")
+    return None
+
+
 def refused(subject: Subject, decision: Decision) -> ToolError:
     return _error(subject, decision, "is denied")
 
@@ -134,7 +150,12 @@ def _reason(decision: Decision) -> str:
     rule = decision.rule
     if rule is None:
         return "No rule allows it."
-    made = f"{_LEVELS[rule.scope]} rule `{rule.permission} {rule.pattern}` {_VERBS[rule.action]}"
+    if rule.scope == "mode":
+        made = (
+            f"The session's mode `{rule.id}` {_VERBS[rule.action]} (rule `{rule.permission} {rule.pattern}`)"
+        )
+    else:
+        made = f"{_LEVELS[rule.scope]} rule `{rule.permission} {rule.pattern}` {_VERBS[rule.action]}"
     if decision.uncertain:
         return f"{made}, and may apply: this call cannot be analysed completely."
     return f"{made}."

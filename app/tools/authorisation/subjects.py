@@ -10,12 +10,14 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from app.errors import ToolError
 from app.observability import names_secret
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.shell_guesses import guesses_of
+from app.tools.authorisation.shell_read_only import only_reads
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.contract.call import ToolCallContext
@@ -34,10 +36,14 @@ def subjects_of(
     """Return the subjects of a call, at least one. `tools` are the names of the tool and its action. Blocks:
     reads links, parses commands. Raises ToolError `invalid_path`."""
     named = path_rule_names(tools, effects)
+    commands = _commands(tools, effects, context)
+    written = _paths(effects.writes, "fs.write", named, context)
+    if commands and all(one.only_reads for one in commands if one.kind == "command"):
+        written = [replace(one, only_reads=True) for one in written]
     found = [
         *_paths(effects.reads, "fs.read", named, context),
-        *_paths(effects.writes, "fs.write", named, context),
-        *_commands(tools, effects, context),
+        *written,
+        *commands,
         *_hosts(definition, tools, effects),
     ]
     for requirement in definition.requires:
@@ -126,6 +132,7 @@ def _part(part: Part, tools: tuple[str, ...]) -> Subject:
         dynamic=part.is_dynamic,
         guesses=_guesses(part),
         input="\n".join(part.heard),
+        only_reads=only_reads(part),
     )
 
 

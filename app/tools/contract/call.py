@@ -24,10 +24,12 @@ ROOT_AGENT = "primary"
 
 @dataclass(frozen=True, slots=True)
 class PathConsent:
-    """What counts for the paths of a call: the rules of these tools, and the consent to some of them."""
+    """What counts for the paths of a call: the rules of these tools, and the consent to some of them.
+    `only_reads`: its commands are known to only read."""
 
     tools: tuple[str, ...] = ("",)
     consented: frozenset[str] = frozenset()
+    only_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

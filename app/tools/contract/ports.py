@@ -29,7 +29,7 @@ class TodoItem:
     status: TodoState
 
 
-QuestionKind = Literal["ask", "form", "question"]
+QuestionKind = Literal["ask", "form", "question", "plan"]
 
 
 @dataclass(frozen=True, slots=True)

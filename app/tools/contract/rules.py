@@ -22,7 +22,8 @@ class Subject:
     of the subject (`shell`, `fs.write`). `spellings` are its texts, each with the number of leading
     characters that are certain; the first is shown, and only it can be allowed. A `dynamic` subject may be
     anything. `guesses` are texts of commands that it may run: a stricter rule that covers one asks. `input`
-    is what a command is given to read: no rule is about it, and the person who is asked sees it."""
+    is what a command is given to read: no rule is about it, and the person who is asked sees it. With
+    `only_reads` it is a command that is known to only read, or its folder: rules of `shell.read` apply."""
 
     kind: SubjectKind
     tools: tuple[str, ...]
@@ -31,6 +32,7 @@ class Subject:
     dynamic: bool = False
     guesses: tuple[tuple[str, int], ...] = ()
     input: str = ""
+    only_reads: bool = False
 
     @property
     def text(self) -> str:
@@ -47,21 +49,23 @@ def plain(text: str) -> tuple[tuple[str, int], ...]:
 
 
 RuleAction = Literal["allow", "deny", "ask"]
-RuleScope = Literal["manifest", "session", "project"]
+RuleScope = Literal["manifest", "session", "project", "mode"]
 ConsentAnswer = Literal["once", "always", "reject"]
 """`always` also stores the request's suggestions; the code that asked the human does that."""
 
-CAPABILITIES = ("fs.read", "fs.write", "shell", "exec", "net", "watchdog")
+READING_COMMANDS = "shell.read"
+"""The capability of commands that are known to only read, more exact than `shell`."""
+CAPABILITIES = ("fs.read", "fs.write", "shell", READING_COMMANDS, "exec", "net", "watchdog")
 """The uses that a rule can name besides tools; under `watchdog` are the answers to its questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
     """The `action` for uses of `permission` whose subject matches `pattern`. `permission` is a tool, a
-    `tool.action`, a glob over those (`file.*`), a capability (`fs.read`, `fs.write`, `shell`, `net`, `exec`)
-    or `*`. Subjects are parts of a shell command, paths relative to the project, hosts. `scope` is the
-    origin: project file, session, or the operator for the project. `above` is the ancestor agent that the
-    rule was written for: only its denials apply to the caller."""
+    `tool.action`, a glob over those (`file.*`), a capability (`fs.read`, `fs.write`, `shell`, `shell.read`,
+    `net`, `exec`) or `*`. Subjects are parts of a shell command, paths relative to the project, hosts.
+    `scope` is the origin: project file, session, the operator for the project, or the session's mode.
+    `above` is the ancestor agent that the rule was written for: only its denials apply to the caller."""
 
     permission: str
     pattern: str

@@ -31,7 +31,7 @@ primary:
       cage: disabled
 """
 ROOT_ONLY = (
-    *("kaged.issue", "kaged.todo", "kaged.ask", "kaged.form"),
+    *("kaged.issue", "kaged.todo", "kaged.ask", "kaged.form", "kaged.plan"),
     *("kaged.workflow.list", "kaged.workflow.trigger", "kaged.workflow.status"),
 )
 
