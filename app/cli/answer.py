@@ -29,6 +29,7 @@ from app.cli.dialogs import (
 )
 from app.cli.output import CommandFailed, print_text
 from app.cli.questions import interaction_path, send_answer
+from app.cli.session_mode import AFTER_PLAN
 
 _WORDS = ("once", "always", "reject")
 _LINE_END = " ⏎ "
@@ -39,7 +40,7 @@ _LINE_END = " ⏎ "
 @click.argument("values", nargs=-1)
 @click.option("--session", help="Only this session: its id, or `last`.")
 @click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file for a form field.")
-@click.option("--comment", "-m", help="With reject: why; the agent reads it.")
+@click.option("--comment", "-m", help="With reject, or for a plan: a comment that the agent reads.")
 @in_project
 async def command(
     daemon: Connected,
@@ -56,6 +57,7 @@ async def command(
     kaged answer itx_... OPTION...                        one question; a number, a label or a text
     kaged answer itx_... ID=OPTION ID=OPTION...           several questions (of `question` by 1, 2, ...)
     kaged answer itx_... FIELD=VALUE... --file FIELD=PATH a form
+    kaged answer itx_... accept MODE | reject [-m WHY]    a plan (`kaged session plan` shows and edits it)
     kaged answer itx_...                                  at a terminal: asks one by one
     """
     if interaction is None:
@@ -121,12 +123,14 @@ def _body(
 ) -> dict[str, Any]:
     if files and kind != "form":
         raise click.UsageError("--file goes with a form.")
-    if comment is not None and kind != "permission":
-        raise click.UsageError("--comment goes with a permission request.")
+    if comment is not None and kind not in ("permission", "plan"):
+        raise click.UsageError("--comment goes with a permission request or a plan.")
     try:
         match kind:
             case "permission":
                 return _consent(request, values, comment)
+            case "plan":
+                return _plan(values, comment)
             case "form":
                 return {"values": _form(request["fields"], values, files)}
             case _:
@@ -144,6 +148,15 @@ def _consent(request: Mapping[str, Any], values: Sequence[str], comment: str | N
     if comment is not None and values[0] != "reject":
         raise click.UsageError("--comment goes with reject.")
     return {"answer": values[0]} | ({"comment": comment} if comment is not None else {})
+
+
+def _plan(values: Sequence[str], comment: str | None) -> dict[str, Any]:
+    said = {} if comment is None else {"comment": comment}
+    if tuple(values) == ("reject",):
+        return {"decision": "reject", **said}
+    if len(values) != 2 or values[0] != "accept" or values[1] not in AFTER_PLAN:
+        raise click.UsageError(f"say `accept MODE` ({', '.join(AFTER_PLAN)}) or `reject`.")
+    return {"decision": "accept", "mode": values[1], **said}
 
 
 def _answers(asked: Sequence[Asked], values: Sequence[str]) -> dict[str, list[str]]:
@@ -192,6 +205,8 @@ def _what(one: Mapping[str, Any]) -> str:
         case "permission":
             # Two commands must not look like one.
             text = f"{asked['tool']} {_LINE_END.join(map(str, asked['subjects']))}".replace("\n", _LINE_END)
+        case "plan":
+            text = asked["plan"]
         case "form":
             text = f"{asked['summary']} ({', '.join(field['name'] for field in asked['fields'])})"
         case _:

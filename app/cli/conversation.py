@@ -83,14 +83,20 @@ async def find_session(client: DaemonClient, session: str, project: Path | None 
 
 
 async def open_session(
-    client: DaemonClient, project: Path | None, title: str | None, issue_number: int | None = None
+    client: DaemonClient,
+    project: Path | None,
+    title: str | None,
+    issue_number: int | None = None,
+    mode: str | None = None,
 ) -> dict[str, Any]:
-    """Return a new session of the project, bound to an issue when one is given."""
+    """Return a new session of the project, bound to an issue and in a mode when they are given."""
     wanted: dict[str, Any] = {"project_id": (await open_project(client, project))["id"]}
     if title:
         wanted["title"] = title
     if issue_number is not None:
         wanted["issue_number"] = issue_number
+    if mode is not None:
+        wanted["mode"] = mode
     created: dict[str, Any] = await client.request("POST", "/sessions", body=wanted)
     return created
 

@@ -1,7 +1,7 @@
 """Dialogs for questions: what to show, and what a typed line means.
 
-Owns: the steps of each kind (permission, questions with options, form) and the body of the answer. Never: the
-terminal (`questions`) or requests.
+Owns: the steps of each kind (permission, questions with options, form, plan) and the body of the answer.
+Never: the terminal (`questions`) or requests.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def dialog_of(kind: str, request: Mapping[str, Any]) -> Dialog:
             return ConsentDialog(request)
         case "form":
             return FormDialog(request)
+        case "plan":
+            return PlanDialog(request)
         case _:
             return ChoiceDialog(asked_in(kind, request), kind, request.get("summary", ""))
 
@@ -97,6 +99,41 @@ class ConsentDialog:
         if answer is None or (answer == "always" and not self._request["suggestions"]):
             raise NotUnderstood(self._help)
         return {"answer": answer} | ({"comment": rest.strip()} if answer == "reject" and rest.strip() else {})
+
+    def restart(self) -> None:
+        """The dialog has one step."""
+
+
+_AFTER_PLAN = {"e": "edits", "a": "ask", "f": "full"}
+_PLAN_HELP = (
+    "type e, a or f to accept it (in mode edits, ask or full), or n to reject it (with an optional reason), "
+    "then Enter"
+)
+
+
+class PlanDialog:
+    """A proposed plan, answered by a letter. `kaged session plan` takes a changed one."""
+
+    name = "plan"
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self._plan = str(request["plan"])
+
+    def opening(self) -> list[Line]:
+        plan = [Line(f"    {visible(part)}") for part in self._plan.split("\n")]
+        return [Line("? The agent proposes a plan.", asks=True), *plan]
+
+    def prompt(self) -> list[Line]:
+        return [Line(f"  {_PLAN_HELP}", asks=True)]
+
+    def take(self, typed: str) -> Mapping[str, Any] | None:
+        word, _, rest = typed.strip().partition(" ")
+        if word.lower() == "n":
+            return {"decision": "reject"} | ({"comment": rest.strip()} if rest.strip() else {})
+        mode = _AFTER_PLAN.get(word.lower())
+        if mode is None or rest.strip():
+            raise NotUnderstood(_PLAN_HELP)
+        return {"decision": "accept", "mode": mode}
 
     def restart(self) -> None:
         """The dialog has one step."""

@@ -19,6 +19,7 @@ from app.cli.connected import Connected, in_project
 from app.cli.conversation import Interrupts, draw, find_session, open_session, session_path
 from app.cli.output import CommandFailed
 from app.cli.questions import ANSWERED, Questions
+from app.cli.session_mode import MODES
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
 
@@ -39,6 +40,7 @@ class Posting:
     model: str | None
     mode: str | None
     issue_number: int | None
+    session_mode: str | None
 
 
 @click.command(name="send")
@@ -52,6 +54,11 @@ class Posting:
     type=click.Choice(["queue", "steer", "reject"]),
     help="During an active run: queue the message, steer the run, or reject the message.",
 )
+@click.option(
+    "--session-mode",
+    type=click.Choice(MODES),
+    help="How much the session asks, from now on (default of a new session: ask).",
+)
 @in_project
 async def command(
     daemon: Connected,
@@ -61,6 +68,7 @@ async def command(
     issue_number: int | None,
     model: str | None,
     mode: str | None,
+    session_mode: str | None,
 ) -> int:
     """Post TEXT and stream the answer; `-` reads standard input.
 
@@ -77,7 +85,7 @@ async def command(
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
     if session is not None and issue_number is not None:
         raise click.UsageError("--issue is for a new session; leave out --session or --issue.")
-    posting = Posting(text, session, daemon.project, title, model, mode, issue_number)
+    posting = Posting(text, session, daemon.project, title, model, mode, issue_number, session_mode)
     return await _Answer(daemon.client, posting, StreamView(), daemon.as_json).follow()
 
 
@@ -100,8 +108,13 @@ class _Answer:
         posting = self.posting
         if posting.session is not None:
             session = await find_session(self.client, posting.session, posting.project)
+            if posting.session_mode is not None:
+                path, body = session_path(session["id"]), {"mode": posting.session_mode}
+                session = await self.client.request("PATCH", path, body=body)
         else:
-            session = await open_session(self.client, posting.project, posting.title, posting.issue_number)
+            session = await open_session(
+                self.client, posting.project, posting.title, posting.issue_number, posting.session_mode
+            )
         self.session_id = session["id"]
         if posting.session is None and not self.as_json:
             self.view.note(f"session {self.session_id}", dim=True)

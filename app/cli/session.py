@@ -1,4 +1,4 @@
-"""`kaged session`: list, export, import, and the commands of `session_control`.
+"""`kaged session`: list, export, import, and the commands of `session_control` and `session_mode`.
 
 Owns: the first three. Never: the format of an export, which is the daemon's.
 """
@@ -21,17 +21,18 @@ from app.cli.file_upload import check_json, output_option, save
 from app.cli.given_path import GivenPath
 from app.cli.output import CommandGroup, print_text, print_warning
 from app.cli.session_control import CONTROL
+from app.cli.session_mode import mode, plan
 
 _CHUNK_BYTES = 256 * 1024
 
 
 @click.group(name="session", cls=CommandGroup)
 def command() -> None:
-    """List, export and import sessions. Pause, resume, cancel and retry one. Change its model and its queued
-    messages. Rewind or fork it. Decide what its subagents propose."""
+    """List, export and import sessions. Pause, resume, cancel and retry one. Change its model, its mode and
+    its queued messages. Rewind or fork it. Decide about its plan, and what its subagents propose."""
 
 
-for _command in CONTROL:
+for _command in (*CONTROL, mode, plan):
     command.add_command(_command)
 
 

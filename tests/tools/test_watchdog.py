@@ -225,6 +225,25 @@ def test_an_agent_cannot_trust_a_project_for_its_operator(command):
     assert judge_command("kaged check trust; echo kaged trust", ROOT).action == "allow"
 
 
+@pytest.mark.requirement("modes.change")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kaged session mode last full",
+        "kaged answer itx_1 always",
+        "kaged session plan --accept full",
+        "sh -c 'python3 -m app session mode last full'",
+        "kaged send go --session-mode=full",
+        'kaged session "$what" last full',
+    ],
+)
+def test_an_agent_cannot_change_how_much_its_session_asks(command):
+    verdict = judge_command(command, ROOT)
+    assert verdict.action == "deny"
+    assert "only an operator" in verdict.reason
+    assert judge_command("kaged session list; kaged session export last", ROOT).action == "allow"
+
+
 @pytest.mark.parametrize("command", ASKED)
 def test_dangerous_commands_that_may_be_meant_are_asked_about(command):
     verdict = judge_command(command, ROOT)

@@ -93,14 +93,29 @@ _MODULES = ("app", "app.__main__")
 _RUN_MODULE = re.compile(r"-[A-Za-ln-z]*m(.*)", re.DOTALL)
 
 
+_DECIDES = {
+    ("trust",): "whether a project may act",
+    ("session", "mode"): "how much a session asks",
+    ("session", "plan"): "about a plan",
+    ("answer",): "what an agent asks",
+}
+"""What only an operator decides, by the words of the command `kaged`."""
+
+
 def judge_trust(part: Part) -> Verdict | None:
-    """Deny `kaged trust`, also where the arguments of `kaged` are uncertain."""
+    """Deny what only an operator decides, also where the arguments of `kaged` are uncertain."""
     words = _words(part)
-    operand = next((word for word in words if not (word.is_certain and word.text.startswith("-"))), None)
-    if operand is None or (operand.is_certain and operand.text != "trust"):
+    operands = [word for word in words if not (word.is_certain and word.text.startswith("-"))]
+    if not operands:
         return None
-    reason = f"`{part.text[:200]}`: only an operator decides whether a project may act"
-    return Verdict("deny", reason, (part.text,))
+    for named, what in _DECIDES.items():
+        given = operands[: len(named)]
+        fits = all(not one.is_certain or one.text == name for one, name in zip(given, named, strict=False))
+        if fits and (len(given) == len(named) or not given[-1].is_certain):
+            return Verdict("deny", f"`{part.text[:200]}`: only an operator decides {what}", (part.text,))
+    if any(word.text.partition("=")[0] == "--session-mode" for word in words):
+        return Verdict("deny", f"`{part.text[:200]}`: only an operator chooses a mode", (part.text,))
+    return None
 
 
 def _words(part: Part) -> tuple[Word, ...]:
