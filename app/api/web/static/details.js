@@ -5,10 +5,11 @@ import { BoundIssue } from "/static/bound_issue.js";
 import { byId, h, oncePerFrame, redraw, replace } from "/static/dom.js";
 import { clock, dollars, tokens, words } from "/static/format.js";
 import { pluginsOf } from "/static/plugins.js";
+import { rulesOfMode } from "/static/session_mode.js";
 
 const AUDIT_PAGE = 50;
 const TABS = { issue: "Issue", use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
-const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded", "prompt.failed"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
+const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded", "prompt.failed"], tools: ["session.updated"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
 
 export class Details {
   #tab = "use";
@@ -135,6 +136,7 @@ export class Details {
     const tools = await allItems(`/projects/${project}/agents/primary/tools`);
     const again = { again: () => this.draw(), onError: (error) => this.onError(error) };
     return [
+      await rulesOfMode(session.detail.mode),
       await pluginsOf(session.detail.project_id, again),
       h("h3", {}, "Tools"),
       h("p", { class: "quiet" }, "Tools of the primary agent, with the rule that decides each."),

@@ -8,7 +8,7 @@ import { person } from "/static/issue_words.js";
 export function answered({ kind, state, request, answer, answered_by: by, closed_at: at }) {
   const when = at ? `, ${moment(at)}` : "";
   if (state !== "answered") return h("p", { class: "quiet answered" }, `Not answered: ${words(state)}${when}`);
-  const pairs = { ask: ofAsk, question: ofQuestion, form: ofForm }[kind]?.(request, answer) ?? [];
+  const pairs = { ask: ofAsk, question: ofQuestion, form: ofForm, plan: ofPlan }[kind]?.(request, answer) ?? [];
   return h(
     "div",
     { class: "answered", data: { kind } },
@@ -27,6 +27,13 @@ function ofQuestion({ questions }, { answers }) {
 
 function ofForm({ fields }, { values }) {
   return fields.map((field) => [field.label, value(values[field.name])]);
+}
+
+function ofPlan({ plan }, { state, mode, plan: changed, comment }) {
+  const pairs = [["Plan", `${words(state)}${mode ? `, in mode ${mode}` : ""}`]];
+  if (changed && changed !== plan) pairs.push(["With changes", changed]);
+  if (comment) pairs.push(["Comment", comment]);
+  return pairs;
 }
 
 function texts(list) {

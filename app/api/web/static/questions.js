@@ -5,6 +5,7 @@ import { byId } from "/static/dom.js";
 import { ChoicesCard } from "/static/question_choices.js";
 import { FormCard } from "/static/question_form.js";
 import { PermissionCard } from "/static/question_permission.js";
+import { PlanCard } from "/static/question_plan.js";
 
 /** A card that moves into the place of another ignores clicks for a moment: they were meant for the other. */
 const ARMED_AFTER = 400;
@@ -90,6 +91,7 @@ export class Questions {
     if (kind === "form") return new FormCard(asked, { agentPath, uploadPath: `${this.#session.path}/interactions/${encodeURIComponent(id)}/files`, send: (values) => answer({ values }) });
     if (kind === "ask") return new ChoicesCard(ofAsk(asked), { agentPath, send: (answers) => answer({ answers }) });
     if (kind === "question") return new ChoicesCard(ofQuestion(asked), { agentPath, send: (answers) => answer({ answers: Object.values(answers) }) });
+    if (kind === "plan") return new PlanCard(asked, { agentPath, send: answer });
     return new PermissionCard(asked, { agentPath, answer });
   }
 

@@ -114,7 +114,7 @@ export class OpenSession {
       this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };
       if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
     } else if (type === "session.updated") {
-      this.detail = { ...this.detail, title: payload.title, issue_number: payload.issue_number };
+      this.detail = { ...this.detail, title: payload.title, issue_number: payload.issue_number, mode: payload.mode };
     } else if (type === "run.started" && (agentPath ?? "primary") === "primary") {
       this.detail = { ...this.detail, active_run: payload.run_id };
     } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {

@@ -11,6 +11,7 @@ import { Questions } from "/static/questions.js";
 import { to } from "/static/routes.js";
 import { followScroll } from "/static/scroll.js";
 import { OpenSession } from "/static/session.js";
+import { ModeSelect } from "/static/session_mode.js";
 import { failed, sessionWord } from "/static/session_words.js";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
@@ -32,6 +33,7 @@ export class SessionView {
     });
     this.conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => this.#session?.reload(), history });
     this.composer = new Composer({ onError: failed, onSent: () => this.#sent() });
+    this.mode = new ModeSelect({ onError: failed });
     this.details = new Details({ onError: failed, onGone: (id) => this.#gone(id) });
     this.questions = new Questions({ onError: failed, onChange: () => this.#session?.detail && this.#showState(this.#session.detail), onOpen: (question) => this.conversation.asks(question), onClosed: (question) => this.conversation.answered(question) });
   }
@@ -55,6 +57,7 @@ export class SessionView {
     this.composer.open(null);
     this.details.show(null);
     this.questions.open(null);
+    this.mode.open(null);
     byId("state").hidden = true;
     byId("bound-issue").hidden = true;
     byId("connection").textContent = "";
@@ -82,6 +85,8 @@ export class SessionView {
       await opened.open();
       if (opened !== this.#session) return;
       await this.questions.open(opened);
+      if (opened !== this.#session) return;
+      await this.mode.open(opened);
       if (opened !== this.#session) return;
       this.composer.open(opened);
       this.#showDetail(opened.detail);
@@ -119,6 +124,7 @@ export class SessionView {
     this.#showState(detail);
     showBoundIssue(detail);
     this.composer.update(detail);
+    this.mode.update(detail);
     this.page.sidebar.update(detail.id, { state: detail.state, state_reason: detail.state_reason, title: detail.title, last_run: detail.last_run });
     if (detail.state === "idle") this.details.draw();
   }
