@@ -145,6 +145,9 @@ def test_commands_that_are_known_to_only_read(line: str) -> None:
     [
         "rm x",
         "sh -c 'rm x'",
+        "test -v 'a[$(rm x)]'",
+        "[ -n x -a -v 'a[$(rm x)]' ]",
+        "printf -v 'a[$(rm x)]' x",
         "bash -c 'cat x'",
         "git log | sh",
         "env cat x",

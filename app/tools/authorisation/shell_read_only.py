@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from app.tools.authorisation.shell_script import Part, Word
 
 _ANY_WORDS = frozenset(
-    {"[", "basename", "cat", "cd", "cksum", "cmp", "column", "comm", "cut", "df", "diff", "dirname", "du"}
+    {"basename", "cat", "cd", "cksum", "cmp", "column", "comm", "cut", "df", "diff", "dirname", "du"}
     | {"echo", "egrep", "expand", "false", "fgrep", "fold", "grep", "head", "hexdump", "id", "jq", "join"}
-    | {"ls", "md5sum", "nl", "nproc", "od", "paste", "printf", "ps", "pwd", "readlink", "realpath", "rev"}
-    | {"seq", "sha1sum", "sha256sum", "sha512sum", "stat", "strings", "tac", "tail", "test", "tr", "true"}
+    | {"ls", "md5sum", "nl", "nproc", "od", "paste", "ps", "pwd", "readlink", "realpath", "rev"}
+    | {"seq", "sha1sum", "sha256sum", "sha512sum", "stat", "strings", "tac", "tail", "tr", "true"}
     | {"type", "uname", "wc", "which", "whoami"}
 )  # fmt: skip
 """None of their options writes a file or runs a program."""
@@ -66,6 +66,10 @@ def _has(texts: list[str], *options: str, letters: str = "") -> bool:
         elif text.startswith("-") and any(letter in text for letter in letters):
             return True
     return False
+
+
+def _tests(texts: list[str]) -> bool:
+    return not any(text.startswith("-v") for text in texts)  # bash evaluates the index of a variable's name
 
 
 def _sort(texts: list[str]) -> bool:
@@ -147,6 +151,7 @@ def _git(texts: list[str]) -> bool:
 
 
 _BY_PROGRAM: Mapping[str, Callable[[list[str]], bool]] = {
+    "[": _tests,
     "date": _date,
     "file": _file,
     "find": _find,
@@ -154,6 +159,7 @@ _BY_PROGRAM: Mapping[str, Callable[[list[str]], bool]] = {
     "rg": _rg,
     "sed": _sed,
     "sort": _sort,
+    "test": _tests,
     "tree": _tree,
     "uniq": _uniq,
 }
