@@ -82,9 +82,11 @@ class ReceivedFrame:
 class DaemonClient:
     """Use as an async context manager. Every method raises `CommandFailed` with the daemon's words."""
 
-    def __init__(self, find: Callable[[], DaemonAddress]) -> None:
-        """`find` is called at the first request."""
+    def __init__(self, find: Callable[[], DaemonAddress], *, keeps_connections: bool = True) -> None:
+        """`find` is called at the first request. A client that lives long and rests between requests keeps no
+        connections, since the daemon closes idle ones."""
         self._find = find
+        self._limits = httpx2.Limits(max_keepalive_connections=None if keeps_connections else 0)
 
     @functools.cached_property
     def _address(self) -> DaemonAddress:
@@ -100,6 +102,7 @@ class DaemonClient:
             base_url=self._address.url,
             headers=self._headers,
             timeout=httpx2.Timeout(60.0, connect=5.0),
+            limits=self._limits,
             trust_env=False,
             # Loading certificates takes tens of milliseconds: only for a daemon that speaks TLS.
             verify=not self._address.url.startswith("http:"),
@@ -170,11 +173,13 @@ class DaemonClient:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
 
-    async def frames(self, session_id: str, *, after_seq: int) -> AsyncGenerator[ReceivedFrame, None]:
+    async def frames(
+        self, session_id: str, *, after_seq: int, reconnect_seconds: float = RECONNECT_SECONDS
+    ) -> AsyncGenerator[ReceivedFrame, None]:
         """Yield a session's frames after `after_seq`, for ever; a lost connection resumes where it broke."""
         last_seq = after_seq
         while True:
-            socket = await self._connect(session_id, last_seq)
+            socket = await self._connect(session_id, last_seq, reconnect_seconds)
             try:
                 async for text in socket:
                     frame = _parse(text)
@@ -188,10 +193,10 @@ class DaemonClient:
             _raise_if_final(socket.close_code)
             await asyncio.sleep(RECONNECT_PAUSE_SECONDS)
 
-    async def _connect(self, session_id: str, after_seq: int) -> ClientConnection:
+    async def _connect(self, session_id: str, after_seq: int, seconds: float) -> ClientConnection:
         base = "ws" + self._address.url.removeprefix("http")
         uri = f"{base}{API}/sessions/{path_part(session_id)}/ws?after_seq={after_seq}"
-        deadline = asyncio.get_running_loop().time() + RECONNECT_SECONDS
+        deadline = asyncio.get_running_loop().time() + seconds
         pause = RECONNECT_PAUSE_SECONDS
         while True:
             try:

@@ -86,9 +86,9 @@ def find_daemon(
     return DaemonAddress(chosen, None if token is None else _sound(token))
 
 
-def find_project_root() -> Path | None:
-    """Return the nearest folder at or above this one that has a project file."""
-    here = Path.cwd().absolute()
+def find_project_root(start: Path | None = None) -> Path | None:
+    """Return the nearest folder at or above `start` (default: this one) that has a project file."""
+    here = (start or Path.cwd()).absolute()
     return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), None)
 
 
