@@ -143,27 +143,48 @@ async def test_the_model_is_an_option(daemon: DaemonProcess) -> None:
     async with editor(daemon.home) as one:
         await one.start()
         made = await one.connection.new_session(cwd=str(daemon.home.project), mcp_servers=[])
-        (model,) = made.config_options
+        _, model = made.config_options
         assert (model.id, model.category, model.current_value) == ("model", "model", ":agent")
         assert [choice.value for choice in model.options] == [":agent", "demo", "other"]
         changed = await one.connection.set_config_option(
             config_id="model", session_id=made.session_id, value="other"
         )
-        assert changed.config_options[0].current_value == "other"
+        assert changed.config_options[1].current_value == "other"
         assert await prompted(one, made.session_id, "read it") == "end_turn"
         assert one.said() == "I am the other one."
         back = await one.connection.set_config_option(
             config_id="model", session_id=made.session_id, value=":agent"
         )
-        assert back.config_options[0].current_value == ":agent"
+        assert back.config_options[1].current_value == ":agent"
         daemon.call("PATCH", f"/sessions/{made.session_id}", {"model": "other"})
         assert await prompted(one, made.session_id, "read it") == "end_turn"
         (update,) = one.of_kind("config_option_update")
-        assert update["configOptions"][0]["currentValue"] == "other"
+        assert update["configOptions"][1]["currentValue"] == "other"
         with pytest.raises(RequestError, match="no option"):
             await one.connection.set_config_option(
                 config_id="colour", session_id=made.session_id, value="red"
             )
+
+
+async def test_the_mode_is_an_option_and_a_mode(daemon: DaemonProcess) -> None:
+    async with editor(daemon.home) as one:
+        await one.start()
+        made = await one.connection.new_session(cwd=str(daemon.home.project), mcp_servers=[])
+        assert made.modes.current_mode_id == "ask"
+        assert [mode.id for mode in made.modes.available_modes] == ["plan", "ask", "edits", "full"]
+        await one.connection.set_session_mode(session_id=made.session_id, mode_id="plan")
+        assert daemon.call("GET", f"/sessions/{made.session_id}")["mode"] == "plan"
+        changed = await one.connection.set_config_option(
+            config_id="mode", session_id=made.session_id, value="edits"
+        )
+        assert changed.config_options[0].current_value == "edits"
+        assert daemon.call("GET", f"/sessions/{made.session_id}")["mode"] == "edits"
+        daemon.call("PATCH", f"/sessions/{made.session_id}", {"mode": "full"})
+        assert await prompted(one, made.session_id, "read it") == "end_turn"
+        (told,) = one.of_kind("current_mode_update")
+        assert told["currentModeId"] == "full"
+        with pytest.raises(RequestError, match="mode"):
+            await one.connection.set_session_mode(session_id=made.session_id, mode_id="boss")
 
 
 async def test_sessions_are_listed_and_loaded(daemon: DaemonProcess) -> None:
@@ -182,7 +203,7 @@ async def test_sessions_are_listed_and_loaded(daemon: DaemonProcess) -> None:
         loaded = await two.connection.load_session(
             cwd=str(daemon.home.project / "prompts"), session_id=session, mcp_servers=[]
         )
-        assert loaded.config_options[0].id == "model"
+        assert [option.id for option in loaded.config_options] == ["mode", "model"]
         assert two.kinds() == [
             *("user_message_chunk", "user_message_chunk"),
             *("agent_thought_chunk", "agent_message_chunk", "tool_call", "tool_call_update"),

@@ -35,6 +35,7 @@ from acp.schema import (
     SessionListCapabilities,
     SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
+    SetSessionModeResponse,
 )
 
 from app import __version__
@@ -111,7 +112,8 @@ class EditorAgent:
             await self._check_models()
             created = await self._link.request("POST", "/sessions", {"project_id": project["id"]})
             session = self._open(created, project, mcp_servers)
-            return NewSessionResponse(session_id=session.id, config_options=await session.options.all())
+            options, modes = await session.options.all(), await session.options.modes()
+            return NewSessionResponse(session_id=session.id, modes=modes, config_options=options)
 
     async def load_session(
         self,
@@ -124,7 +126,8 @@ class EditorAgent:
             session, detail = await self._reopen(cwd, session_id, mcp_servers)
             await session.replay()
             await self._resumed(session, detail)
-            return LoadSessionResponse(config_options=await session.options.all())
+            options, modes = await session.options.all(), await session.options.modes()
+            return LoadSessionResponse(modes=modes, config_options=options)
 
     async def resume_session(
         self,
@@ -136,7 +139,8 @@ class EditorAgent:
         with as_errors():
             session, detail = await self._reopen(cwd, session_id, mcp_servers)
             await self._resumed(session, detail)
-            return ResumeSessionResponse(config_options=await session.options.all())
+            options, modes = await session.options.all(), await session.options.modes()
+            return ResumeSessionResponse(modes=modes, config_options=options)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> ListSessionsResponse:
         with as_errors():
@@ -181,6 +185,12 @@ class EditorAgent:
         session = self._session(session_id)
         with as_errors():
             return SetSessionConfigOptionResponse(config_options=await session.options.set(config_id, value))
+
+    async def set_session_mode(self, session_id: str, mode_id: str) -> SetSessionModeResponse:
+        session = self._session(session_id)
+        with as_errors():
+            await session.options.set_mode(mode_id)
+        return SetSessionModeResponse()
 
     async def close_session(self, session_id: str) -> CloseSessionResponse:
         session = self._session(session_id)
