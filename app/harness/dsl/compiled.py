@@ -107,6 +107,13 @@ class CompiledAgent(CompiledModel):
     """What `tools` says by names and globs that may mean tools of these plugins, in the order of the file."""
     plugin_tools_within: tuple[str, ...] | None = Field(default=None, exclude=True)
     """Names and globs, one of which a plugin's tool must match in a run of a workflow; None: no bound."""
+    declared: str | None = Field(default=None, exclude=True)
+    """The agent's path in the project file, when it has another one in its session (`agent_view`)."""
+
+    @property
+    def declared_path(self) -> str:
+        """The agent's position in the project file."""
+        return self.declared or self.path
 
     def enabled_tools(self) -> tuple[str, ...]:
         """Names of the tools this agent has, in the catalog's order."""
@@ -171,10 +178,17 @@ class CompiledProject(CompiledModel):
     """Files below the root that no cage may write, by their relative paths: prompts and programs that the
     project file names, and those of projects that it refers to."""
     digest: str
+    above_root: tuple[CompiledAgent, ...] = Field(default=(), exclude=True)
+    """In the view of a session whose root is another agent (`agent_view`): the agents above it in the project
+    file, the nearest first."""
 
     def agents(self) -> Iterator[CompiledAgent]:
         """Every agent, parents first."""
         return self.root.walk()
+
+    def declared_agents(self) -> Iterator[CompiledAgent]:
+        """Every agent of the project file, also those that a session does not see."""
+        return (self.above_root[-1] if self.above_root else self.root).walk()
 
     def agent(self, path: str) -> CompiledAgent | None:
         """The agent at a path such as `primary.subagents.coder`."""

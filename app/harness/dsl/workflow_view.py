@@ -1,4 +1,4 @@
-"""What a session has of its project when it runs a workflow: fewer tools, and one more prompt.
+"""What a session has of its project when it runs a workflow or has another root agent: fewer tools, a prompt.
 
 Owns: the name under which a session keeps its workflow, and the project as such a session sees it. Never:
 runs of workflows (`workflow_runs`), or reading prompts (`prompts/store`).
@@ -7,6 +7,7 @@ runs of workflows (`workflow_runs`), or reading prompts (`prompts/store`).
 from __future__ import annotations
 
 from app.errors import Conflict
+from app.harness.dsl.agent_view import agent_of, as_agent, seen_from
 from app.harness.dsl.compiled import (
     WORKFLOW_PROMPTS,
     CompiledAgent,
@@ -35,15 +36,20 @@ def prompt_of(row: SessionRow) -> str | None:
 
 
 def prompts_for(row: SessionRow, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of these prompts that a session uses: no workflow's but its own."""
+    """Return those of these prompts that a session uses, by its agents' paths: no workflow's but its own."""
     own = prompt_of(row)
+    paths = paths if (agent := agent_of(row)) is None else seen_from(agent, paths)
     return tuple(path for path in paths if path == own or not path.startswith(WORKFLOW_PROMPTS))
 
 
 def as_session_sees(project: CompiledProject, row: SessionRow) -> CompiledProject:
-    """Return the project for a session: with the root agent's tools cut down to those of its workflow.
+    """Return the project for a session: with the root agent's tools cut down to those of its workflow, or
+    with the agent as root that the session talks to.
 
-    Its children stay, with all their tools. Raises `Conflict` when the project has no such workflow."""
+    Its children stay, with all their tools. Raises `Conflict` when the project has no such workflow or
+    agent."""
+    if (agent := agent_of(row)) is not None:
+        return as_agent(project, agent)
     name = workflow_of(row)
     if name is None:
         return project

@@ -145,7 +145,7 @@ def declarations(project_id: str, root: Path, agent: CompiledAgent) -> list[Plug
         PluginDeclaration(
             project_id=project_id,
             project_root=root,
-            agent_path=agent.path,
+            agent_path=agent.declared_path,
             name=name,
             package=spec.package,
             isolation=spec.isolation,

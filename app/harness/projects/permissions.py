@@ -65,6 +65,8 @@ def rules_above(project: CompiledProject, agent: CompiledAgent) -> tuple[Permiss
         above = project.agent(path)
         if above is not None:
             found += (replace(rule, above=path) for rule in manifest_rules(project, above))
+    for above in project.above_root:
+        found += (replace(rule, above=above.path) for rule in manifest_rules(project, above))
     return tuple(found)
 
 

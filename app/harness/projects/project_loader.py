@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from app.errors import Conflict, KagedError, ProjectFileInvalid
+from app.harness.dsl.agent_view import is_view
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import CompileResult, compile_in_thread
 from app.harness.dsl.plugins import PluginCatalog
@@ -276,7 +277,10 @@ class ProjectLoader:
         project = self._projects.find(project_id)
         changed: dict[str, None] = {}
         failed: dict[str, PromptFailure] = {}
-        for store in list(project.prompts.values()) if project is not None else ():
+        for digest, store in list(project.prompts.items()) if project is not None else ():
+            if is_view(digest):  # its agents have other paths; the store of the whole project names them
+                await store.reload()
+                continue
             outcome = await store.reload(agents)
             changed.update(dict.fromkeys(prompt.agent_path for prompt in outcome.changed))
             failed.update((failure.agent_path, failure) for failure in outcome.failed)

@@ -46,7 +46,7 @@ def cage_of(project: CompiledProject, agent: CompiledAgent, root: Path) -> dict[
 
 def _packages(project: CompiledProject) -> set[str]:
     """Return the packages that are named by a path."""
-    named = {spec.package for agent in project.agents() for spec in agent.plugins.values()}
+    named = {spec.package for agent in project.declared_agents() for spec in agent.plugins.values()}
     return {package for package in named if "/" in package or package.startswith(".")}
 
 

@@ -24,6 +24,8 @@ from app.harness.sessions.file_rollback import StagedFiles
 from app.harness.sessions.fork import fork_of, new_session, storing
 from app.harness.sessions.inspection import describe_prompts
 from app.harness.sessions.live_sessions import LiveSessions
+from app.harness.sessions.opening import Opening, opened_session
+from app.harness.sessions.opening import storing as opening_statements
 from app.harness.sessions.point import Point
 from app.harness.sessions.prompt_edits import PromptChange
 from app.harness.sessions.queued_messages import QueuedMessages, dispatch
@@ -134,6 +136,18 @@ class SessionManager:
             updated_at=at,
         )
         await self._storage.write(effect(lambda uow: open_session(uow, row), lambda _: row), durable=True)
+        return row
+
+    async def open(self, opening: Opening, *, created_by: str) -> SessionRow:
+        """Store a new session of one agent, with the conversation before its first message.
+
+        Raises `NotFound` for an agent that the project does not have."""
+        compiled = self._services.runs.projects.get(opening.project_id).acting()
+        if compiled.agent(opening.agent_path) is None:
+            raise NotFound(f"The project has no agent {opening.agent_path}.", reason="agent_not_found")
+        row = opened_session(opening, compiled.digest, created_by)
+        store = await asyncio.to_thread(opening_statements, row, opening.turns)
+        await self._storage.write(store, durable=True)
         return row
 
     async def fork(self, session_id: str, message_id: str, *, actor: str) -> SessionRow:

@@ -27,15 +27,10 @@ def prompt_events(
     events: list[EventPayload] = []
     if own := prompts_for(session, changed):
         events.append(PromptReloaded(agents=own))
-    mine = prompts_for(session, tuple(failure.agent_path for failure in failed))
     unusable = tuple(
-        UnusablePrompt(
-            agent_path=failure.agent_path,
-            file=display_path(Path(failure.file), root),
-            message=failure.message,
-        )
+        UnusablePrompt(agent_path=seen, file=display_path(Path(failure.file), root), message=failure.message)
         for failure in failed
-        if failure.agent_path in mine
+        for seen in prompts_for(session, (failure.agent_path,))
     )
     if unusable:
         events.append(PromptFailed(prompts=unusable))
