@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Scope = Literal["operator", "read-only", "agent", "plugin"]
+Scope = Literal["operator", "read-only", "agent", "plugin", "chat"]
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
     """What a token is kept to. An agent's token has all but `plugin`: it acts as that agent in
-    that session. A plugin's has its project and name. Other tokens are bound to nothing."""
+    that session. A plugin's has its project and name. A chat client's has its project, and an agent unless it
+    talks to all of them. Other tokens are bound to nothing."""
 
     project_id: str | None = None
     session_id: str | None = None
@@ -45,7 +46,18 @@ class Principal:
     @property
     def is_bound(self) -> bool:
         """Whether only what the token is bound to may be asked for."""
+        return self.scope in ("agent", "plugin", "chat")
+
+    @property
+    def is_caged(self) -> bool:
+        """Whether a process of an agent may bear the token: it lets nobody do more than that agent."""
         return self.scope in ("agent", "plugin")
+
+    def may_talk_to(self, project_id: str, agent_path: str) -> bool:
+        """Return whether this caller may see an agent as one to talk to; only `operator` and `chat` may."""
+        if self.scope != "chat":
+            return not self.is_bound
+        return self.bound.project_id == project_id and self.bound.agent_path in (None, agent_path)
 
     @property
     def key(self) -> str:

@@ -141,7 +141,7 @@ class AccessControl:
         expires_at: int | None = None,
     ) -> CreatedToken:
         """Make a token. `expires_at` is milliseconds since the epoch; None never expires. `bound` is for
-        the scopes `agent` and `plugin`; the caller has looked that what it names exists.
+        the scopes `agent`, `plugin` and `chat`; the caller has looked that what it names exists.
 
         Raises `ValidationFailed` for a name that the daemon's own tokens bear."""
         if name in _RESERVED_NAMES:
@@ -256,6 +256,8 @@ def _principal(row: AccessToken, via: Literal["bearer", "cookie"]) -> Principal:
             return Principal(f"agent-token:{row.name}", "agent", via, row.id, bound)
         case "plugin" if bound.project_id:
             return Principal(f"plugin-token:{row.name}", "plugin", via, row.id, bound)
+        case "chat" if bound.project_id:
+            return Principal(f"chat-token:{row.name}:{row.id}", "chat", via, row.id, bound)
         case _:
             raise Unauthenticated("This token is for nothing that exists here.", reason="token_unusable")
 

@@ -62,7 +62,7 @@ class AccessMiddleware:
             return
         services = connection.app.state.services
         principal, secret = await self._known(connection, services.access)
-        if not principal.is_bound:
+        if not principal.is_caged:
             await refuse_descendant(scope)
         await connection.app.state.bound_operations.check(principal, connection, services.storage)
         if writes:

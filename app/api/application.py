@@ -39,6 +39,7 @@ from app.api import (
 )
 from app.api.access_middleware import AccessMiddleware
 from app.api.boundary import BoundaryMiddleware
+from app.api.chat import routes as chat
 from app.api.error_handlers import install_error_handlers
 from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
@@ -105,7 +106,8 @@ def build_application(
     routers = [*(noun.router for noun in NOUNS), stream.router, _document]
     for router in routers:
         app.include_router(router, prefix=PREFIX)
-    app.state.bound_operations = BoundOperations(PREFIX, routers)
+    app.include_router(chat.router)
+    app.state.bound_operations = BoundOperations([*((PREFIX, one) for one in routers), ("", chat.router)])
     install_error_handlers(app)
     # The last one added is the outermost.
     app.state.limits = RateLimits(settings.limits)

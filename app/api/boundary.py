@@ -19,8 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
-from app.api.error_handlers import REQUEST_ID_KEY, RETRY_AFTER, error_response, redactor_of, refuse_websocket
-from app.api.sign_in import sign_in_page
+from app.api.error_handlers import REQUEST_ID_KEY, RETRY_AFTER, error_response, refuse_websocket
 from app.config import Settings
 from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge, RequestTooSlow, Unavailable
 from app.ids import new_id
@@ -115,7 +114,7 @@ class BoundaryMiddleware:
             known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
             if started:
                 raise
-            answer = sign_in_page(scope, known) or error_response(known, request_id, redactor_of(scope))
+            answer = error_response(scope, known, request_id)
             await answer(scope, receive, decorated)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,6 +19,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 from starlette.websockets import WebSocket
 
+from app.api.protocol_errors import DO_NOT_RETRY, protocol_error, retried, speaks_protocol
 from app.api.sign_in import sign_in_page
 from app.errors import BadRequest, KagedError, MethodNotAllowed, NotFound, PayloadTooLarge, ValidationFailed
 from app.nearest_names import did_you_mean
@@ -85,16 +86,24 @@ def redactor_of(scope: Scope) -> Redactor | None:
     return services.redactor if services is not None else None
 
 
-def error_response(error: KagedError, request_id: str, redactor: Redactor | None = None) -> Response:
-    """Return the whole answer for `error`."""
-    headers = {}
+def error_response(scope: Scope, error: KagedError, request_id: str) -> Response:
+    """Return the whole answer for `error`, in the shape that the path has."""
+    redactor, headers = redactor_of(scope), {}
     if error.status == 401:
         headers["www-authenticate"] = "Bearer"
     if error.status == 405:
         headers["allow"] = ", ".join(error.details.get("allow", ()))
     if RETRY_AFTER in error.details:
         headers["retry-after"] = str(error.details[RETRY_AFTER])
-    return Response(error_body(error, request_id, redactor), error.status, headers, "application/json")
+    if speaks_protocol(scope["path"]):
+        if not retried(error):
+            headers[DO_NOT_RETRY] = "false"
+        body = protocol_error(error, error_words(error, redactor)[0])
+        return Response(body, error.status, headers, "application/json")
+    page = sign_in_page(scope, error)
+    return page or Response(
+        error_body(error, request_id, redactor), error.status, headers, "application/json"
+    )
 
 
 def close_code(error: KagedError) -> int:
@@ -198,8 +207,7 @@ async def _answer(connection: HTTPConnection, error: KagedError) -> Response | N
     if isinstance(connection, WebSocket):
         await refuse_websocket(connection, error)
         return None
-    page = sign_in_page(connection.scope, error)
-    return page or error_response(error, request_id_of(connection), redactor_of(connection.scope))
+    return error_response(connection.scope, error, request_id_of(connection))
 
 
 async def refuse_websocket(websocket: WebSocket, error: KagedError) -> None:

@@ -5,6 +5,7 @@ Owns: security schemes, error answers and the WebSockets in the document, and it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -12,7 +13,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from app.api.access_rules import PUBLIC_PATHS, SAFE_METHODS
+from app.api.chat.wire import ProtocolErrorAnswer
 from app.api.client_frames import CLIENT_FRAMES
+from app.api.protocol_errors import speaks_protocol
 
 _DESCRIPTION = """\
 The HTTP interface of kaged, a self-hosted daemon for coding agents.
@@ -36,6 +39,7 @@ _TAGS = (
     ("Uploads", "Files for forms, issues and workflows: upload them first, then name their ids."),
     ("Workflows", "Workflows of a project and their runs; each run has its own session."),
     ("Commands", "Shell commands of agents that run now or in the background."),
+    ("Chat completions", "Agents as models of the chat-completions protocol."),
     ("Tools", "Tools of agents, and calling one directly."),
     ("Permissions", "Permission rules of a project or a session."),
     ("Plugins", "Plugins of projects, with their hooks, tools and state."),
@@ -57,6 +61,20 @@ _ERROR_TEXTS = {
     "500": "The daemon failed; its log has the request id.",
     "503": "The daemon cannot work now; `Retry-After` says when to retry.",
     "507": "The disk of the daemon's data folder is full.",
+}
+
+_PROTOCOL_ERROR_TEXTS = {
+    "400": "The request is malformed, or asks for what an agent cannot serve (`param`).",
+    "401": "The request has no valid token.",
+    "403": "The token, the Host or the Origin does not allow this.",
+    "404": "Chat completions are off, or there is no such model or session (`code`).",
+    "408": "The body did not arrive in time.",
+    "409": "The session is busy, or the run was cancelled or interrupted (`code`).",
+    "413": "The body is too large.",
+    "429": "A limit is reached; `Retry-After` says when to retry.",
+    "500": "The run or the daemon failed.",
+    "502": "The provider of the agent's model failed.",
+    "503": "The daemon cannot work now; `Retry-After` says when to retry.",
 }
 
 _ERROR_SCHEMA: dict[str, Any] = {
@@ -92,6 +110,9 @@ _ERROR_SCHEMA: dict[str, Any] = {
     },
 }
 
+_PROTOCOL_ERROR = "ProtocolErrorAnswer"
+"""The model of errors at addresses of the chat-completions protocol."""
+
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "cookie": {
@@ -104,9 +125,19 @@ _SECURITY_SCHEMES = {
 }
 
 _NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
-_NAMING_OTHERS = frozenset({"create_session", "load_project", "sync_sessions", "validate_dsl"})
+_NAMING_OTHERS = frozenset(
+    {
+        "create_chat_completion",
+        "create_session",
+        "list_chat_models",
+        "load_project",
+        "sync_sessions",
+        "validate_dsl",
+    }
+)
 """Their query or body names a resource that may not exist."""
 _READ_WHEN_IDLE = frozenset({"export_session"})
+_WAITING_FOR_RUNS = frozenset({"create_chat_completion"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
 
@@ -139,27 +170,39 @@ def _complete(document: dict[str, Any]) -> None:
         schemas.pop(framework, None)
     schemas["Error"] = _ERROR_SCHEMA
     components["securitySchemes"] = _SECURITY_SCHEMES
-    components["responses"] = {
-        f"Error{status}": {
-            "description": text,
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
-        for status, text in _ERROR_TEXTS.items()
-    }
-    components["responses"]["Error429"]["headers"] = {
-        "Retry-After": {"description": "Seconds, when they are known.", "schema": {"type": "integer"}}
-    }
+    schemas |= _protocol_error_schemas()
+    components["responses"] = _error_responses("Error", "Error", _ERROR_TEXTS) | _error_responses(
+        "ProtocolError", _PROTOCOL_ERROR, _PROTOCOL_ERROR_TEXTS
+    )
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             _complete_operation(path, method.upper(), operation)
     document["x-websockets"] = _websockets()
 
 
+def _error_responses(prefix: str, model: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the answers of errors by name, whose body is of a model."""
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model}"}}}
+    found: dict[str, Any] = {
+        f"{prefix}{status}": {"description": text, "content": content} for status, text in texts.items()
+    }
+    found[f"{prefix}429"]["headers"] = {
+        "Retry-After": {"description": "Seconds, when they are known.", "schema": {"type": "integer"}}
+    }
+    return found
+
+
+def _protocol_error_schemas() -> dict[str, Any]:
+    schema = ProtocolErrorAnswer.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs"), _PROTOCOL_ERROR: schema}
+
+
 def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
     answers: dict[str, Any] = operation["responses"]
     answers.pop("422", None)
+    kind = "ProtocolError" if speaks_protocol(path) else "Error"
     for status in _error_statuses(path, method, operation):
-        answers.setdefault(status, {"$ref": f"#/components/responses/Error{status}"})
+        answers.setdefault(status, {"$ref": f"#/components/responses/{kind}{status}"})
     operation["security"] = [] if path in PUBLIC_PATHS else [{"bearer": []}, {"cookie": []}]
 
 
@@ -180,6 +223,8 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
         statuses.append("503")
     if operation["operationId"] in _TAKING_FILES:
         statuses += ["404", "507"]
+    if operation["operationId"] in _WAITING_FOR_RUNS:
+        statuses.append("502")
     return sorted(set(statuses))
 
 

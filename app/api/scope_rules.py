@@ -1,4 +1,4 @@
-"""What a token of an agent or a plugin may do: operations with a mark, and no other.
+"""What a token of an agent, a plugin or a chat client may do: operations with a mark, and no other.
 
 Owns: the marks, and the check before every route that a request concerns what the token is bound to. Never:
 verifying tokens (`access.tokens`).
@@ -21,9 +21,11 @@ from app.access.scopes import Principal
 from app.errors import Forbidden
 from app.storage.storage import Storage
 
+_BOUND_TO = {"agent": "agent", "plugin": "plugin", "chat": "project's agents"}
 _MAY = {
     "agent": "call that agent's tools and read its session",
     "plugin": "read the sessions of its project (the list with ?project_id=)",
+    "chat": "list and talk to the agents that it names, at /v1",
 }
 
 
@@ -35,10 +37,16 @@ async def _for_plugins() -> None:
     """As above."""
 
 
+async def _for_chats() -> None:
+    """As above."""
+
+
 FOR_AGENTS = Depends(_for_agents)
 """For an operation that agents' tokens may call: on their session or agent, or on nothing of a project."""
 FOR_PLUGINS = Depends(_for_plugins)
 """For an operation that plugins' tokens may call: on a session of their project."""
+FOR_CHATS = Depends(_for_chats)
+"""For an operation that chat clients' tokens may call: it checks the agent that is asked for by itself."""
 READS_SESSION = [FOR_AGENTS, FOR_PLUGINS]
 """For operations that read messages, runs and events of a session. Exports, permission rules and prompts of
 agents (which a single checkpoint shows too) do not have these marks."""
@@ -54,8 +62,9 @@ class _Operation:
 class BoundOperations:
     """The operations with a mark, of all routers of an application."""
 
-    def __init__(self, prefix: str, routers: Iterable[APIRouter]) -> None:
-        self._operations = [one for router in routers for one in _marked(prefix, router)]
+    def __init__(self, routers: Iterable[tuple[str, APIRouter]]) -> None:
+        """`routers` come with the prefix of their paths."""
+        self._operations = [one for prefix, router in routers for one in _marked(prefix, router)]
 
     async def check(self, principal: Principal, connection: HTTPConnection, storage: Storage) -> None:
         """Raise `Forbidden` unless the token's scope covers this request.
@@ -66,8 +75,8 @@ class BoundOperations:
         asked = self._parameters(principal.scope, connection)
         if asked is None or not await _is_own(principal, asked, connection, storage):
             raise Forbidden(
-                f"This token is bound to one {principal.scope}: it may {_MAY[principal.scope]}, and nothing "
-                "else.",
+                f"This token is bound to one {_BOUND_TO[principal.scope]}: it may {_MAY[principal.scope]}, "
+                "and nothing else.",
                 reason="out_of_scope",
             )
 
@@ -87,7 +96,7 @@ def _marked(prefix: str, router: APIRouter) -> Iterator[_Operation]:
     for route in router.routes:
         if not isinstance(route, APIRoute | APIWebSocketRoute):
             continue
-        marks = {"agent": FOR_AGENTS, "plugin": FOR_PLUGINS}
+        marks = {"agent": FOR_AGENTS, "plugin": FOR_PLUGINS, "chat": FOR_CHATS}
         scopes = frozenset(scope for scope, mark in marks.items() if mark in route.dependencies)
         methods = (route.methods or ()) if isinstance(route, APIRoute) else ("WS",)
         for method in methods if scopes else ():
@@ -99,6 +108,8 @@ async def _is_own(
 ) -> bool:
     """Tell whether a request concerns what the token is bound to, by the ids in its path."""
     bound = principal.bound
+    if principal.scope == "chat":
+        return True
     session_id = asked.get("session_id")
     if "run_id" in asked:
         run = await storage.read(lambda uow: uow.runs.get(asked["run_id"]))

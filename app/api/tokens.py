@@ -36,8 +36,9 @@ async def list_tokens(services: ServicesDep, operator: OperatorDep, page: PageDe
 @router.post("/tokens", summary="Create an access token", status_code=201)
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
     """A token of the scope `agent` calls one agent's tools in one session and reads that session. A token of
-    the scope `plugin` reads the sessions of one project. Neither approves requests, creates tokens, loads
-    projects or changes rules."""
+    the scope `plugin` reads the sessions of one project. A token of the scope `chat` talks to the agents of
+    one project at `/v1/chat/completions`. None of them approves requests, creates tokens, loads projects or
+    changes rules."""
     expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
     if expires_at is not None and expires_at > _LATEST:
         raise ValidationFailed(
@@ -54,8 +55,11 @@ async def create_token(services: ServicesDep, operator: OperatorDep, body: Creat
 _NEEDED: dict[str, tuple[str, ...]] = {
     "agent": ("session_id", "agent_path"),
     "plugin": ("project_id", "plugin"),
+    "chat": ("project_id",),
 }
 """What a token of a scope is bound to; a token of another scope to nothing."""
+_POSSIBLE: dict[str, tuple[str, ...]] = {"chat": ("agent_path",)}
+"""What a token of a scope may be bound to beside that."""
 
 
 async def _binding(services: Services, body: CreateToken) -> Binding:
@@ -63,21 +67,28 @@ async def _binding(services: Services, body: CreateToken) -> Binding:
     needed = _NEEDED.get(body.scope, ())
     fields = {name: "is required" for name in needed if getattr(body, name) is None}
     for name in ("session_id", "agent_path", "project_id", "plugin"):
-        if name not in needed and getattr(body, name) is not None:
+        if name not in (*needed, *_POSSIBLE.get(body.scope, ())) and getattr(body, name) is not None:
             fields[name] = f"is not for a token of the scope {body.scope}"
     if fields:
         raise ValidationFailed(f"The fields do not fit a token of the scope {body.scope}.", fields=fields)
     if body.scope == "agent":
         session = await services.sessions.get(str(body.session_id))
-        known = [agent.path for agent in services.projects.compiled(session.project_id).agents()]
-        if body.agent_path not in known:
-            raise ValidationFailed(
-                "The project has no such agent.", fields={"agent_path": f"is none of {known}"}
-            )
+        _require_agent(services, session.project_id, body.agent_path)
         return Binding(session.project_id, session.id, body.agent_path)
     if body.scope == "plugin":
         return Binding(services.projects.get(str(body.project_id)).id, plugin=body.plugin)
+    if body.scope == "chat":
+        project = services.projects.get(str(body.project_id))
+        if body.agent_path is not None:
+            _require_agent(services, project.id, body.agent_path)
+        return Binding(project.id, agent_path=body.agent_path)
     return UNBOUND
+
+
+def _require_agent(services: Services, project_id: str, agent_path: str | None) -> None:
+    known = [agent.path for agent in services.projects.compiled(project_id).agents()]
+    if agent_path not in known:
+        raise ValidationFailed("The project has no such agent.", fields={"agent_path": f"is none of {known}"})
 
 
 @router.delete("/tokens/{token_id}", summary="Revoke an access token")

@@ -40,6 +40,7 @@ def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--agent", "agent_path", help="With --session: the agent whose tools the token calls.")
 @click.option("--project-id", help="A plugin's token: the project whose sessions it reads.")
 @click.option("--plugin", help="With --project-id: the plugin's name.")
+@click.option("--chat", "model", help="A chat client's token: PROJECT/AGENT, or PROJECT for all its agents.")
 @click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: unlimited).")
 @connected
 async def create(
@@ -50,17 +51,21 @@ async def create(
     agent_path: str | None,
     project_id: str | None,
     plugin: str | None,
+    model: str | None,
     expires_in: timedelta | None,
 ) -> None:
     """Create a token called NAME and print it; it is shown only once.
 
     It may do everything, unless an option says otherwise: look only (--read-only), act as one agent in
-    one session (--session and --agent), or read one project's sessions (--project-id and --plugin).
+    one session (--session and --agent), read one project's sessions (--project-id and --plugin), or talk to
+    agents at /v1/chat/completions (--chat).
     """
     bound = {"session_id": session_id, "agent_path": agent_path, "project_id": project_id, "plugin": plugin}
-    scope = _scope(read_only, bound)
+    scope = _scope(read_only, bound, model)
     if session_id == LAST:
         bound["session_id"] = (await find_session(daemon.client, LAST))["id"]
+    if model is not None:
+        bound |= await _bound_to(daemon, model)
     body = {
         "name": name,
         "scope": scope,
@@ -77,13 +82,33 @@ async def create(
     )
 
 
-def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
+def _scope(read_only: bool, bound: dict[str, str | None], model: str | None) -> str:
     """Return the scope that the options mean; what they lack the daemon says."""
     agent = bound["session_id"] is not None or bound["agent_path"] is not None
     plugin = bound["project_id"] is not None or bound["plugin"] is not None
-    if read_only + agent + plugin > 1:
-        raise click.UsageError("a token is for looking, for one agent, or for one plugin: choose one")
+    chat = model is not None
+    if read_only + agent + plugin + chat > 1:
+        raise click.UsageError("a token is for looking, one agent, one plugin or a chat client: choose one")
+    if chat:
+        return "chat"
     return "agent" if agent else "plugin" if plugin else "read-only" if read_only else "operator"
+
+
+async def _bound_to(daemon: Connected, model: str) -> dict[str, str | None]:
+    """Return the project, and the agent if there is one, that `--chat` names."""
+    name, slash, agent = model.partition("/")
+    projects = (await daemon.client.whole_list("/projects"))["items"]
+    found = [project["id"] for project in projects if name in (project["slug"], project["id"])]
+    if len(found) != 1:
+        known = ", ".join(project["slug"] for project in projects) or "none"
+        raise click.UsageError(
+            f"several projects are called {name}: give the id of one"
+            if found
+            else f"there is no project {name} (projects: {known})"
+        )
+    if slash and agent.partition(".")[0] != "primary":
+        agent = "primary.subagents." + agent.replace(".", ".subagents.")
+    return {"project_id": found[0], "agent_path": agent if slash else None}
 
 
 @command.command(name="list")

@@ -255,6 +255,12 @@ class PluginSettings(Section):
     config: dict[str, dict[str, Any]] = Field(default_factory=dict, repr=False)
 
 
+class ChatCompletionsSettings(Section):
+    """`enabled`: the daemon serves `/v1/chat/completions`, and any client with a token talks to agents."""
+
+    enabled: bool = False
+
+
 class Settings(Section):
     """The whole local configuration, resolved. `models` maps an alias to its fallback chain of
     `provider:model`. `missing_env` maps a key (`providers.openai.api_key`) to the variable that
@@ -278,6 +284,7 @@ class Settings(Section):
     mcp: dict[str, McpSettings] = Field(default_factory=dict)
     search: SearchSettings = SearchSettings()
     plugins: PluginSettings = PluginSettings()
+    chat_completions: ChatCompletionsSettings = ChatCompletionsSettings()
     config_file: Path | None = None
     missing_env: dict[str, str] = Field(default_factory=dict)
 

@@ -97,7 +97,9 @@ async def _status_of(
     answer = await client.request(method, address, json=body)
     if answer.status_code < 400:
         return answer.status_code, None
-    return answer.status_code, answer.json()["error"].get("details", {}).get("reason")
+    error = answer.json()["error"]
+    reason = error["code"] if path.startswith("/v1/") else error.get("details", {}).get("reason")
+    return answer.status_code, reason
 
 
 @pytest.mark.requirement("daemon.scopes")
@@ -142,6 +144,22 @@ async def test_a_plugins_token_reaches_the_operations_with_its_mark_and_no_other
     assert reached == (marked(FOR_PLUGINS) | OPEN_OPERATIONS) - {"get_run", "list_sessions"}
     assert [item["id"] for item in listed.json()["items"]] == [bound.session_id]
     assert (others.status_code, both.status_code) == (403, 403)
+
+
+@pytest.mark.requirement("daemon.scopes", "chat.access")
+async def test_a_chat_clients_token_reaches_the_operations_with_its_mark_and_no_other(bound: Bound) -> None:
+    async with bound.daemon.client() as operator:
+        made = await _created(
+            operator, "/tokens", {"name": "c", "scope": "chat", "project_id": bound.project_id}
+        )
+    own = {"project_id": bound.project_id, "session_id": bound.session_id}
+    async with bound.daemon.client(token=made["token"]) as chat:
+        reached = {
+            operation
+            for operation, method, path in operations()
+            if (await _status_of(chat, method, path, own))[1] != "out_of_scope"
+        }
+    assert reached == {"create_chat_completion", "get_chat_model", "list_chat_models"} | OPEN_OPERATIONS
 
 
 @pytest.mark.parametrize("whose", ["other", "nobody"])
@@ -251,13 +269,17 @@ async def test_bound_tokens_follow_their_own_sessions_and_steer_none(bound: Boun
         ({"scope": "plugin", "plugin": "notes"}, "project_id"),
         ({"scope": "operator", "session_id": "own"}, "session_id"),
         ({"scope": "read-only", "plugin": "notes"}, "plugin"),
+        ({"scope": "chat"}, "project_id"),
+        ({"scope": "chat", "project_id": "project", "agent_path": "primary/nobody"}, "agent_path"),
+        ({"scope": "chat", "project_id": "project", "session_id": "own"}, "session_id"),
         ({"scope": "root"}, "scope"),
     ],
 )
 async def test_a_token_is_bound_to_what_its_scope_needs(
-    client: httpx2.AsyncClient, session_id: str, body: dict[str, str], field: str
+    client: httpx2.AsyncClient, project_id: str, session_id: str, body: dict[str, str], field: str
 ) -> None:
-    sent = {name: session_id if value == "own" else value for name, value in body.items()}
+    known = {"own": session_id, "project": project_id}
+    sent = {name: known.get(value, value) for name, value in body.items()}
     answer = await client.post("/api/v1/tokens", json={"name": "t", **sent})
     assert answer.status_code == 400, answer.text
     assert field in answer.json()["error"]["details"]["fields"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.requirements.clients import CLIENTS
 from tests.requirements.debugger import DEBUGGER
 from tests.requirements.harness import HARNESS
+from tests.requirements.interoperation import INTEROPERATION
 from tests.requirements.language_servers import LANGUAGE_SERVERS
 from tests.requirements.measured import MEASURED
 from tests.requirements.project_file import PROJECT_FILE
@@ -27,6 +28,7 @@ REQUIREMENTS: dict[str, str] = {
     **PROJECT_FILE,
     **PROVIDERS,
     **CLIENTS,
+    **INTEROPERATION,
     **TOOLS,
     **LANGUAGE_SERVERS,
     **DEBUGGER,

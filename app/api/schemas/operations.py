@@ -38,8 +38,8 @@ class Versions(AnswerModel):
 
 
 class CreateToken(RequestModel):
-    """The scope `agent` requires `session_id` and `agent_path`, the scope `plugin` requires `project_id` and
-    `plugin`; other scopes take none of these."""
+    """The scope `agent` requires `session_id` and `agent_path`; the scope `plugin` requires `project_id` and
+    `plugin`; the scope `chat` requires `project_id` and takes `agent_path`. Others take none of these."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"name": "dashboard", "scope": "read-only"}})
 
@@ -49,10 +49,14 @@ class CreateToken(RequestModel):
         default=None, description="Scope `agent`: the only session of the token."
     )
     agent_path: Annotated[str, Field(max_length=500)] | None = Field(
-        default=None, description="Scope `agent`: the agent whose tools the token calls."
+        default=None,
+        description="Scope `agent`: the agent whose tools the token calls. Scope `chat`: the only agent that "
+        "the token talks to; by default it talks to all agents of the project.",
     )
     project_id: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Scope `plugin`: the project whose sessions the token reads."
+        default=None,
+        description="Scope `plugin`: the project whose sessions the token reads. Scope `chat`: the project "
+        "whose agents the token talks to.",
     )
     plugin: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Scope `plugin`: the name of the plugin."

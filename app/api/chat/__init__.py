@@ -1,0 +1,1 @@
+"""The protocol of chat completions, so that other programs talk to agents."""
