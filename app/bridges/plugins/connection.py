@@ -17,13 +17,14 @@ import orjson
 
 from app.bridges.plugins.capabilities import covered, parse_capability
 from app.bridges.plugins.journal import Journal
-from app.bridges.plugins.limits import Allowance, PluginLimits
+from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manifest import API_VERSION, PluginManifest
 from app.bridges.plugins.package import Package
 from app.bridges.plugins.plugin_cage import PluginPlace
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
 from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.rpc.allowance import Allowance
 from app.bridges.rpc.child_connection import ChildConnection
 from app.bridges.rpc.framing import Lines
 from app.bridges.rpc.message_stream import Manner, PeerClosed, parse_strictly

@@ -10,7 +10,8 @@ import logging
 from collections import deque
 from typing import Any
 
-from app.bridges.plugins.limits import Allowance, PluginLimits
+from app.bridges.plugins.limits import PluginLimits
+from app.bridges.rpc.allowance import Allowance
 
 log = logging.getLogger("kaged.plugins")
 
