@@ -10,8 +10,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from app.tools.contract.call import ModelStep
-from app.tools.documents import pdf
-from app.tools.file import picture
+from app.tools.documents import pdf, picture
 from tests.tools import documents, pictures
 
 RUSSIAN = "Привет, мир! Это пример текстового файла на русском языке.\nВторая строка: настройки и значения.\n"

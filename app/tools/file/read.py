@@ -16,8 +16,8 @@ from functools import partial
 from app.messages import ImageBlock
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, FsRequirement, ToolDefinition, load_description
-from app.tools.documents import pdf
-from app.tools.file import notebook, picture
+from app.tools.documents import pdf, picture
+from app.tools.file import notebook
 from app.tools.file.directory import list_directory
 from app.tools.file.read_result import FileReadParams, FileReadResult, beyond, notes, numbered, rendered
 from app.tools.file.text_index import TextIndex
