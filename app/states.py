@@ -184,8 +184,8 @@ DEBUG_MOVES: Mapping[DebugState, frozenset[DebugState]] = {
 
 
 class PluginState(StrEnum):
-    """One plugin's process. `restarting`: it has failed and is started again after a wait; `disabled`: it
-    is not started again until an operator enables it."""
+    """One plugin's process, or one connection to an MCP server. `restarting`: it has failed and is
+    started again after a wait; `disabled`: it is not started again until an operator enables it."""
 
     STOPPED = "stopped"
     STARTING = "starting"

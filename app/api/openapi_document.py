@@ -43,6 +43,7 @@ _TAGS = (
     ("Tools", "Tools of agents, and calling one directly."),
     ("Permissions", "Permission rules of a project or a session."),
     ("Plugins", "Plugins of projects, with their hooks, tools and state."),
+    ("MCP servers", "MCP servers that agents use, with their state and what they offer."),
     ("Providers", "Models and the services that run them."),
     ("Operations", "Audit trail, log, metrics, and missed events."),
 )

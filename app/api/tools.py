@@ -97,7 +97,7 @@ async def list_agent_tools(
             AgentToolAnswer(
                 name=definition.name,
                 enabled=True,
-                origin="subagent" if definition.source == "agent" else "plugin",
+                origin="subagent" if definition.source == "agent" else definition.source,
                 description=spec.description,
                 parameters=spec.parameters,
             )

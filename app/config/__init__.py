@@ -4,7 +4,7 @@ Owns: what an operator may set, where it comes from, and how a mistake in it is 
 Never: anything about one project (that is the project file) and no I/O besides reading the file.
 """
 
-from app.config.environment import child_environment, environment_secrets
+from app.config.environment import child_environment, environment_secrets, expanded
 from app.config.exposure import refuse_exposure, settings_not_in_effect
 from app.config.load import default_config_file, load_settings
 from app.config.proxies import Proxies
@@ -58,6 +58,7 @@ __all__ = [
     "child_environment",
     "default_config_file",
     "environment_secrets",
+    "expanded",
     "load_settings",
     "redacted",
     "refuse_exposure",

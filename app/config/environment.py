@@ -82,3 +82,10 @@ def expand(value: Any, environ: Mapping[str, str], missing: list[str]) -> Any:
                 missing.append(name)
         return _REFERENCE.sub(lambda match: environ.get(match[1], ""), value)
     return value
+
+
+def expanded(values: Mapping[str, str], missing: list[str]) -> dict[str, str]:
+    """Return texts with every `${NAME}` replaced from this process's environment; names that are not set go
+    to `missing`."""
+    environ = process_environment()
+    return {name: expand(value, environ, missing) for name, value in values.items()}

@@ -42,6 +42,8 @@ def is_loopback(host: str) -> bool:
 
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     """Return the settings that have no effect, with the reason."""
-    found: dict[str, str] = {}
-    found |= {f"mcp.{name}": "MCP servers are not started yet" for name in settings.mcp}
-    return found
+    return {
+        f"mcp.{name}": "a server needs either `command` or `url`"
+        for name, server in settings.mcp.items()
+        if (server.command is None) == (server.url is None)
+    }

@@ -216,12 +216,15 @@ class DapSettings(Section):
 
 
 class McpSettings(Section):
-    """One MCP server: a `command` to start (stdio), or a `url` (streamable HTTP)."""
+    """One MCP server: a `command` to start (stdio), or a `url` (streamable HTTP). `cage` is a cage block of a
+    project file, or `disabled`; None: the project read-only, a home of its own, no network."""
 
     command: Command | None = None
     url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
     env: dict[str, str] = Field(default_factory=dict, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    cage: Literal["disabled"] | dict[str, Any] | None = None
+    timeout_seconds: Positive = 120.0
     enabled: bool = True
 
 

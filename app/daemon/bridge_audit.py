@@ -1,4 +1,4 @@
-"""What happens to language servers, to plugins and in debug sessions, counted and kept in the audit trail.
+"""Events of language servers, plugins, MCP servers and debug sessions, counted and kept in the audit trail.
 
 Owns: the row of such an event. Never: which events there are; the bridges say that.
 """
@@ -18,7 +18,7 @@ from app.storage.storage import Storage
 log = logging.getLogger("kaged.bridges")
 
 
-_NAMES = ("plugin", "language", "runtime")
+_NAMES = ("plugin", "language", "runtime", "mcp_server")
 """Where an event says whom it is about."""
 _COLUMNS = ("session_id", "run_id", "agent_path", "request_id")
 

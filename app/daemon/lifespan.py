@@ -35,6 +35,7 @@ from app.daemon.debug_adapters import debug_adapters
 from app.daemon.gauges import show_children, show_sessions, show_storage, watch_loop_forever
 from app.daemon.log_store import stored_log
 from app.daemon.machine import Machine
+from app.daemon.mcp_services import agent_servers
 from app.daemon.plugin_storage import StoredPluginValues
 from app.daemon.process_services import open_processes
 from app.daemon.project_decisions import ProjectDecisions
@@ -99,6 +100,7 @@ class SessionResources:
         """End and forget everything that is kept for a session."""
         self.reads.forget(session_id)
         self.feedback.forget(session_id)
+        await self.hooks.servers.close_session(session_id)
         await self.debuggers.end_session(session_id)
         await self.terminals.end_session(session_id)
         await self.processes.end_session(session_id)
@@ -197,7 +199,8 @@ def _plugins(
         daemon_version=__version__,
         cages=plugin_cages(processes.cages, settings),
     )
-    return PluginHooks(plugins, audit, storage, registry, projects)
+    servers = agent_servers(base, processes, registry, projects, audit)
+    return PluginHooks(plugins, audit, storage, registry, projects, servers)
 
 
 async def _end(services: Services, resources: SessionResources) -> None:
@@ -277,8 +280,8 @@ def _decisions(
     management: ProjectManagement,
     resources: SessionResources,
 ) -> ProjectDecisions:
-    plugins, languages, worktrees = resources.hooks.plugins, resources.languages, resources.notes.worktrees
-    return ProjectDecisions(loader, sessions, management.workflows, plugins, languages, worktrees)
+    hooks, languages, worktrees = resources.hooks, resources.languages, resources.notes.worktrees
+    return ProjectDecisions(loader, sessions, management.workflows, hooks, languages, worktrees)
 
 
 def _tools(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.bridges.lsp.manager import LanguageServers
-from app.bridges.plugins.manager import Plugins
 from app.errors import Conflict
 from app.harness.checkpoints.worktrees import Worktrees
+from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.projects.loaded_project import LoadedProject
 from app.harness.projects.project_loader import ProjectLoader
 from app.harness.sessions.session_manager import SessionManager
@@ -23,7 +23,7 @@ class ProjectDecisions:
     loader: ProjectLoader
     sessions: SessionManager
     workflows: WorkflowService
-    plugins: Plugins
+    hooks: PluginHooks
     languages: LanguageServers
     worktrees: Worktrees
 
@@ -41,7 +41,8 @@ class ProjectDecisions:
         Raises `NotFound`, `Conflict` (`trusted_by_settings`)."""
         project = await self.loader.distrust(project_id, actor=actor)
         await self.sessions.stop_project(project_id, actor)
-        await self.plugins.end_project(project_id)
+        await self.hooks.plugins.end_project(project_id)
+        await self.hooks.servers.servers.end_project(project_id)
         await self.languages.close_project(project_id)
         return project
 
@@ -56,6 +57,7 @@ class ProjectDecisions:
                 reason="project_busy",
                 details={"sessions": working},
             )
-        await self.plugins.end_project(project_id)
+        await self.hooks.plugins.end_project(project_id)
+        await self.hooks.servers.servers.end_project(project_id)
         await self.languages.close_project(project_id)
         return await self.loader.move(project_id, folder, self.worktrees.move, actor=actor)

@@ -37,6 +37,7 @@ Locate = Callable[[str, Steps], tuple[str, int]]
 
 _NET = "net `"
 _SAID = "override:"
+_MCP = "mcp."
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,7 @@ class ActReader:
             yield self.act("prompt", "skills", folder, "", "skills", "paths")
         yield from self._servers()
         yield from self._adapters()
+        yield from self._mcp_servers()
 
     def _servers(self) -> Iterator[Act]:
         for index, server in enumerate(self.project.lsp.servers):
@@ -180,6 +182,33 @@ class ActReader:
             if adapter.type is not None or adapter.launch:
                 text = f"launch {adapter.type or ''}{_values(adapter.launch)}"
                 yield self.act("argument", where, text, "", *at, "launch")
+
+    def _mcp_servers(self) -> Iterator[Act]:
+        for name, server in self.project.mcp.items():
+            where, at = f"{_MCP}{name}", ("mcp", name)
+            if not server.enabled:
+                continue
+            if server.command is not None:
+                yield self.act("program", where, shlex.join(server.command), "", *at, "command")
+                yield from self.server_cage(name, grants(server.cage))
+            if server.url is not None:
+                yield self.act("host", where, server.url, "", *at, "url")
+            yield from self._environment(where, server.env, *at)
+            if server.cage != "disabled":
+                yield from self._environment(where, server.cage.env, *at, "cage")
+            for header, value in server.headers.items():
+                yield self.act("environment", where, f"{header}: {value}", "", *at, "headers", header)
+
+    def server_cage(self, name: str, granted: Collection[str]) -> Iterator[Act]:
+        """Acts of what the cage of an MCP server grants; none of one that is not started."""
+        server = self.project.mcp[name]
+        for text in granted if server.enabled and server.command is not None else ():
+            kind: ActKind = "host" if text.startswith(_NET) else "grant"
+            yield self.act(kind, f"{_MCP}{name}", text, "", "mcp", name, "cage")
+
+    def is_of_server_cage(self, act: Act) -> bool:
+        """Tell whether an act is one of those of `server_cage`."""
+        return act.where.startswith(_MCP) and (act.kind == "grant" or act.text.startswith(_NET))
 
     def _references(self) -> Iterator[Act]:
         root = Path(self.project.root_dir)

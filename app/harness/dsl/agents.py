@@ -20,7 +20,7 @@ from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import display_path
 from app.harness.dsl.permissions import compile_permissions
-from app.harness.dsl.plugins import PluginCatalog, check_plugins, overrides_of_plugins, packages_below
+from app.harness.dsl.plugins import PluginCatalog, check_plugins, overrides_beyond, packages_below
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import AgentNode
 from app.harness.dsl.sections import check_plugin_name
@@ -113,7 +113,7 @@ class AgentCompiler:
             todo_review=spec.todo_review,
             permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
             plugins=plugins,
-            plugin_tools=overrides_of_plugins(spec.tools, plugins),
+            plugin_tools=overrides_beyond(spec.tools, plugins, self.resolver),
         )
         self._warn_when_idle(compiled, checked, node)
         return compiled

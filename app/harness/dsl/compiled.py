@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits, ToolOverride
 from app.harness.dsl.spec_cage import CageSpec
+from app.harness.dsl.spec_mcp import McpServerSpec
 from app.harness.dsl.spec_sections import (
     DapSection,
     LimitsSection,
@@ -104,9 +105,11 @@ class CompiledAgent(CompiledModel):
     permissions: tuple[CompiledPermission, ...]
     plugins: dict[str, PluginSpec]
     plugin_tools: dict[str, ToolOverride] = {}
-    """What `tools` says by names and globs that may mean tools of these plugins, in the order of the file."""
+    """What `tools` says by names and globs that may mean tools of these plugins or of MCP servers, in the
+    order of the file."""
     plugin_tools_within: tuple[str, ...] | None = Field(default=None, exclude=True)
-    """Names and globs, one of which a plugin's tool must match in a run of a workflow; None: no bound."""
+    """Names and globs, one of which a tool of a plugin or an MCP server must match in a run of a workflow;
+    None: no bound."""
     declared: str | None = Field(default=None, exclude=True)
     """The agent's path in the project file, when it has another one in its session (`agent_view`)."""
 
@@ -177,6 +180,7 @@ class CompiledProject(CompiledModel):
     guarded_files: tuple[str, ...] = ()
     """Files below the root that no cage may write, by their relative paths: prompts and programs that the
     project file names, and those of projects that it refers to."""
+    mcp: dict[str, McpServerSpec] = {}
     digest: str
     above_root: tuple[CompiledAgent, ...] = Field(default=(), exclude=True)
     """In the view of a session whose root is another agent (`agent_view`): the agents above it in the project

@@ -29,8 +29,9 @@ from app.harness.dsl.plugins import PluginCatalog
 from app.harness.dsl.positions import Positions
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import Flattener, lift_project_keys
-from app.harness.dsl.sections import WorkflowCompiler, check_sections
+from app.harness.dsl.sections import WorkflowCompiler, check_sections, compile_servers
 from app.harness.dsl.spec import ProjectSpec
+from app.harness.dsl.spec_mcp import McpServerSpec
 from app.harness.dsl.tool_resolution import ToolCatalog, ToolResolver
 from app.programs import installed_below
 
@@ -101,7 +102,7 @@ def compile_project(
             loader,
             bag,
             prompts,
-            ToolResolver(catalog),
+            ToolResolver(catalog, _servers(document.node, plugins)),
             known_models,
             plugins=plugins,
             cautious=cautious,
@@ -148,7 +149,7 @@ def check_text(
         node = loader.with_local(node, folder)
     if node is not None:
         prompts = PromptFiles(bag, check=root is not None)
-        resolver = ToolResolver(catalog)
+        resolver = ToolResolver(catalog, _servers(node, None))
         follow = root is not None
         _Compilation(folder, loader, bag, prompts, resolver, known_models, follow=follow).run(node)
     return bag.sorted()
@@ -194,11 +195,12 @@ class _Compilation:
             return None
         compiler = WorkflowCompiler(self.bag, self.resolver, self.prompts)
         workflows = compiler.compile(checked.model.workflows, document.get("workflows"), root_agent)
+        servers = compile_servers(checked.model.mcp, document.get("mcp"), self.root, self.bag)
         if self.bag.has_errors:
             return None
         self.named.of_document(document)
         self.named.of_prompts(self.prompts.watched.items())
-        project = self._project(checked.model, document, root_agent, workflows)
+        project = self._project(checked.model, document, root_agent, workflows, servers)
         if self.cautious:
             warn_of_what_is_open(project, primary, self.named, self.bag)
         return _Compiled(project, Positions.of(document, tree))
@@ -227,6 +229,7 @@ class _Compilation:
         document: Node,
         root_agent: CompiledAgent,
         workflows: dict[str, CompiledWorkflow],
+        servers: dict[str, McpServerSpec],
     ) -> CompiledProject:
         project = CompiledProject(
             slug=spec.project,
@@ -243,9 +246,15 @@ class _Compilation:
             prompt_files=tuple(self.prompts.watched),
             source_files=tuple(self.loader.files),
             guarded_files=self.named.paths(),
+            mcp=servers,
             digest="",
         )
         return project.model_copy(update={"digest": project_digest(project)})
+
+
+def _servers(document: Node, plugins: PluginCatalog | None) -> tuple[str, ...]:
+    """Return the names of the MCP servers that agents may use."""
+    return (*document.map_at("mcp"), *(plugins.mcp_servers() if plugins is not None else ()))
 
 
 _OF_THE_MACHINE = {"root_dir", "prompt_files", "source_files", "guarded_files", "digest"}

@@ -92,6 +92,8 @@ class NamedFiles:
 
 def _servers_and_adapters(document: Node) -> Iterator[Node]:
     """Yield the words of commands that may be files of the project."""
+    for server in document.map_at("mcp").values():
+        yield from _words(server.get("command"))
     for section, key, commands in (
         ("lsp", "servers", ("command",)),
         ("dap", "adapters", ("command", "adapter")),

@@ -15,7 +15,7 @@ from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.spec import PluginSpec, ToolOverride
-from app.harness.dsl.tool_resolution import is_glob
+from app.harness.dsl.tool_resolution import ToolResolver, is_glob
 from app.nearest_names import did_you_mean
 
 _SESSION_HOOKS = ("on_session_start", "on_session_idle")
@@ -33,10 +33,13 @@ class PluginFacts:
 
 
 class PluginCatalog(Protocol):
-    """The packages of a daemon and of projects."""
+    """The packages of a daemon and of projects, and the operator's MCP servers."""
 
     def inspect(self, name: str, package: str, config: Mapping[str, Any], project_root: Path) -> PluginFacts:
         """Read a manifest and check the config against it. Blocks on file I/O; does not raise."""
+
+    def mcp_servers(self) -> Collection[str]:
+        """Return the names of the MCP servers that the operator declares. Blocks on file I/O."""
 
 
 def packages_below(specs: Mapping[str, PluginSpec], nodes: Node | None, root: Path) -> dict[str, PluginSpec]:
@@ -44,16 +47,15 @@ def packages_below(specs: Mapping[str, PluginSpec], nodes: Node | None, root: Pa
     return {name: _rebased(spec, nodes.get(name) if nodes else None, root) for name, spec in specs.items()}
 
 
-def overrides_of_plugins(
-    overrides: Mapping[str, ToolOverride], plugins: Collection[str]
+def overrides_beyond(
+    overrides: Mapping[str, ToolOverride], plugins: Collection[str], resolver: ToolResolver
 ) -> dict[str, ToolOverride]:
-    """Return the entries of `tools` that may mean tools of these plugins."""
-    if not plugins:
-        return {}
+    """Return the entries of `tools` that may mean tools of these plugins, or of MCP servers."""
     return {
         pattern: override
         for pattern, override in overrides.items()
-        if is_glob(pattern) or pattern.partition(".")[0] in plugins
+        if (plugins and (is_glob(pattern) or pattern.partition(".")[0] in plugins))
+        or resolver.may_mean_server(pattern)
     }
 
 

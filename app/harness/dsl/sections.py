@@ -6,8 +6,10 @@ Owns: what needs more than the shape of one section. Never: agents.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from app.harness.dsl.cage_scope import rebase_cage
 from app.harness.dsl.compiled import CompiledAgent, CompiledWorkflow
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
@@ -15,6 +17,7 @@ from app.harness.dsl.inputs import value_problem
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.spec import AgentSpec, ProjectSpec
+from app.harness.dsl.spec_mcp import McpServerSpec, reserved_server_name
 from app.harness.dsl.spec_sections import WorkflowSpec
 from app.harness.dsl.spec_types import reserved_plugin_name
 from app.harness.dsl.tool_resolution import ToolResolver
@@ -31,6 +34,10 @@ def check_sections(document: Node, bag: DiagnosticBag) -> Validated[ProjectSpec]
     checked = validate(ProjectSpec, document.without("primary"), bag, stand_ins=_STAND_INS, given=given)
     for name, node in document.map_at("plugins").items():
         check_plugin_name(name, node, bag)
+    for name, node in document.map_at("mcp").items():
+        if reserved_server_name(name):
+            message = f"`{name}` begins the names of built-in tools; a server cannot have this name"
+            bag.error("server_reserved", message, node.key)
     _check_unique(document, "lsp", "servers", "lang", bag)
     _check_unique(document, "dap", "adapters", "runtime", bag)
     for node in document.list_at("skills", "paths"):
@@ -38,6 +45,20 @@ def check_sections(document: Node, bag: DiagnosticBag) -> Validated[ProjectSpec]
     for task in document.map_at("tasks").values():
         _check_path(task.get("cwd"), bag)
     return checked
+
+
+def compile_servers(
+    servers: dict[str, McpServerSpec], section: Node | None, root: Path, bag: DiagnosticBag
+) -> dict[str, McpServerSpec]:
+    """Return the MCP servers of a project, the paths of their cages checked."""
+    compiled = {}
+    for name, spec in servers.items():
+        node = section.get(name) if section is not None else None
+        written = node.get("cage") if node is not None else None
+        if spec.cage != "disabled" and written is not None:
+            spec = spec.model_copy(update={"cage": rebase_cage(spec.cage, written, root, bag)})
+        compiled[name] = spec
+    return compiled
 
 
 def check_plugin_name(name: str, node: Node, bag: DiagnosticBag) -> None:
@@ -140,7 +161,8 @@ class WorkflowCompiler:
             item = written.step(index) if written is not None else None
             matched = self.resolver.match(pattern)
             allowed = [name for name in matched if name in available]
-            if item is not None and not matched and pattern.partition(".")[0] not in root_agent.plugins:
+            beyond = pattern.partition(".")[0] in root_agent.plugins or self.resolver.means_server(pattern)
+            if item is not None and not matched and not beyond:
                 self.bag.warning("tool_unmatched", self.resolver.describe_miss(pattern), item.position)
             elif item is not None and matched and not allowed:
                 message = f"`{pattern}`: the root agent does not have it, so the workflow does not either"

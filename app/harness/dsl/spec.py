@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from app.errors import ToolError
-from app.harness.dsl.spec_cage import CageSpec
+from app.harness.dsl.spec_cage import CageSpec, cage_kind
+from app.harness.dsl.spec_mcp import McpServerSpec, ServerName
 from app.harness.dsl.spec_sections import (
     DapSection,
     LimitsSection,
@@ -185,11 +186,6 @@ class ProjectReference(StrictModel):
     """Keys of an agent that are laid over the other project's primary, here or under `primary`."""
 
 
-def cage_kind(value: Any) -> str:
-    """Discriminator of a cage: a map is a block, everything else must be the word."""
-    return "<block>" if isinstance(value, dict | CageSpec) else "<word>"
-
-
 def _subagent_kind(value: Any) -> str:
     return "<reference>" if isinstance(value, dict) and "path" in value else "<agent>"
 
@@ -296,3 +292,5 @@ class ProjectSpec(StrictModel):
     """Where skills are looked for."""
     plugins: dict[PluginName, PluginSpec] = Field(default={}, max_length=64)
     """Shorthand for `primary.plugins`."""
+    mcp: dict[ServerName, McpServerSpec] = Field(default={}, max_length=32)
+    """MCP servers by name."""

@@ -5,7 +5,7 @@ Owns: `CageSpec` and its parts. Never: enforcing it, or comparing two cages.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -90,3 +90,8 @@ class CageSpec(StrictModel):
     """Bounds of processes."""
     outside: Literal["mark", "none"] = "none"
     """How searches treat matches outside the readable paths: dropped, or shown without content (`mark`)."""
+
+
+def cage_kind(value: Any) -> str:
+    """Discriminator of a cage: a map is a block, everything else must be the word."""
+    return "<block>" if isinstance(value, dict | CageSpec) else "<word>"

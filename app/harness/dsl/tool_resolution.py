@@ -6,7 +6,7 @@ a tool, an action. Never: running a tool, or knowing one by name (`ToolCatalog`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
@@ -44,10 +44,18 @@ def is_glob(pattern: str) -> bool:
     return any(character in _WILDCARDS for character in pattern)
 
 
-class ToolResolver:
-    """Resolves patterns against one catalog."""
+def server_prefix(pattern: str) -> str | None:
+    """Return what stands before the first wildcard when it has the shape of an MCP tool's beginning."""
+    end = next((place for place, one in enumerate(pattern) if one in _WILDCARDS), len(pattern))
+    start = pattern[:end]
+    return start if "_" in start and "." not in start and start[:1].isalpha() else None
 
-    def __init__(self, catalog: ToolCatalog) -> None:
+
+class ToolResolver:
+    """Resolves patterns against one catalog. `servers` are the names of the known MCP servers."""
+
+    def __init__(self, catalog: ToolCatalog, servers: Collection[str] = ()) -> None:
+        self._servers = tuple(f"{name}_" for name in servers)
         self.tools: Mapping[str, tuple[str, ...]] = catalog.actions()
         self._groups = {name.removeprefix("@"): members for name, members in catalog.groups().items()}
         self._owner = {action: tool for tool, actions in self.tools.items() for action in actions}
@@ -124,6 +132,15 @@ class ToolResolver:
     def is_root_only(self, name: str) -> bool:
         return name in self._root_only or self._owner.get(name) in self._root_only
 
+    def may_mean_server(self, pattern: str) -> bool:
+        """Tell whether a pattern may name tools of an MCP server, which are known at run time only: it
+        matches nothing in the catalog, and begins with a name and an underscore."""
+        return server_prefix(pattern) is not None and not self.match(pattern)
+
+    def means_server(self, pattern: str) -> bool:
+        """Tell whether a pattern names tools of an MCP server that is known."""
+        return self.may_mean_server(pattern) and pattern.startswith(self._servers)
+
     def describe_miss(self, pattern: str) -> str:
         """Why a pattern has no effect, with the nearest name there is."""
         if pattern.startswith("@"):
@@ -158,7 +175,7 @@ def check_overrides(
             continue
         matched = resolver.match(pattern)
         if not matched:
-            if pattern.partition(".")[0] not in plugins:
+            if pattern.partition(".")[0] not in plugins and not resolver.means_server(pattern):
                 bag.warning("tool_unmatched", resolver.describe_miss(pattern), node.key)
         elif override.enabled and agent_path != "primary":
             _check_scope(pattern, matched, node, resolver, bag)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from app.harness.dsl.acts import Act, ActReader, all_uses, asked_uses, uses_of
 from app.harness.dsl.cage_scope import grants, widened
 from app.harness.dsl.compiled import CompiledAgent, CompiledPermission, CompiledProject
+from app.harness.dsl.tool_resolution import server_prefix
 
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -28,7 +29,7 @@ def _acts(old: CompiledProject, new: ActReader) -> Iterator[Act]:
     for act in new.all():
         if act.kind in ("tool", "grant", "host") and act.where in apart and not _of_plugin(act, new):
             continue
-        if act.kind == "rule":
+        if act.kind == "rule" or new.is_of_server_cage(act):
             continue
         yield act if act.key in known else act.changed("added")
     for agent in new.project.agents():
@@ -38,6 +39,18 @@ def _acts(old: CompiledProject, new: ActReader) -> Iterator[Act]:
         yield from _allowed(agent.path, agent.permissions, before.permissions if before else (), new)
     yield from _allowed("", new.project.permissions, old.permissions, new)
     yield from _workflow_tools(old, new)
+    yield from _server_cages(old, new)
+
+
+def _server_cages(old: CompiledProject, new: ActReader) -> Iterator[Act]:
+    """Yield what the cages of MCP servers grant; of one that was trusted less may be granted now."""
+    for name, server in new.project.mcp.items():
+        before = old.mcp.get(name)
+        known = before is not None and before.enabled and before.command is not None
+        more = widened(server.cage, before.cage) if known and before is not None else grants(server.cage)
+        listed = [text for text in grants(server.cage) if text not in more]
+        yield from new.server_cage(name, listed)
+        yield from (act.changed("added") for act in new.server_cage(name, more))
 
 
 def _workflow_tools(old: CompiledProject, new: ActReader) -> Iterator[Act]:
@@ -120,7 +133,8 @@ def _protections_gone(old: CompiledProject, new: ActReader) -> Iterator[Act]:
         yield from _gates_gone(before, old.agent(before.path.rpartition(".subagents.")[0]), agent, new)
         for pattern, override in before.plugin_tools.items():
             now = agent.plugin_tools.get(pattern)
-            if not override.enabled and (now is None or now.enabled) and agent.plugins:
+            beyond = agent.plugins or server_prefix(pattern) is not None
+            if not override.enabled and (now is None or now.enabled) and beyond:
                 act = new.act("tool", agent.path, f"{pattern} is off", agent.path, "tools")
                 yield act.changed("removed")
     yield from _rules_gone("", old.permissions, new.project.permissions, new)

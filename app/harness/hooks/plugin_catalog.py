@@ -1,14 +1,15 @@
-"""What the compiler of projects asks about plugins, answered from their manifests on disk.
+"""What the compiler of projects asks about plugins and MCP servers, answered from files of the operator.
 
 Owns: from a manifest, or what is wrong with it, to the compiler's facts. Never: starting a plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from app.bridges.mcp.added_servers import AddedServers
 from app.bridges.plugins.calls import PluginDeclaration
 from app.bridges.plugins.manager import Manifests
 from app.bridges.plugins.problems import PluginProblem
@@ -19,13 +20,20 @@ from app.harness.dsl.plugins import PluginFacts
 class ManifestCatalog:
     """The manifests that a daemon can read."""
 
-    def __init__(self, manifests: Manifests) -> None:
+    def __init__(self, manifests: Manifests, servers: Callable[[], Collection[str]] = tuple) -> None:
         self._manifests = manifests
+        self._servers = servers
 
     @classmethod
     def of(cls, settings: Settings) -> ManifestCatalog:
         """Return the catalog of a daemon with these settings."""
-        return cls(Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config))
+        manifests = Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config)
+        added = AddedServers(settings.daemon.data_dir)
+        return cls(manifests, lambda: {*settings.mcp, *added.names()})
+
+    def mcp_servers(self) -> Collection[str]:
+        """Return the names of the MCP servers that the operator declares. Blocks on file I/O."""
+        return self._servers()
 
     def inspect(self, name: str, package: str, config: Mapping[str, Any], project_root: Path) -> PluginFacts:
         """Read a manifest and check the config against it. Blocks on file I/O; does not raise."""

@@ -1,4 +1,4 @@
-"""Everything that the harness asks of plugins, in one place for all sessions.
+"""Everything that the harness asks of plugins and MCP servers, in one place for all sessions.
 
 Owns: putting the hooks together. Never: what one of them does.
 """
@@ -11,6 +11,7 @@ from app.bridges.plugins.manager import Plugins
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.guidance.session_guidance import GuidanceSources, SessionGuidance
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
+from app.harness.hooks.agent_servers import AgentServers
 from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
 from app.harness.hooks.session_idle import IdleWatch
@@ -23,7 +24,7 @@ from app.tools.dispatch.registry import ToolRegistry
 
 
 class PluginHooks:
-    """The plugins of all sessions; closing it ends the plugins."""
+    """The plugins and MCP servers of all sessions; closing it ends them."""
 
     def __init__(
         self,
@@ -32,8 +33,10 @@ class PluginHooks:
         storage: Storage,
         registry: ToolRegistry,
         projects: ProjectRegistry,
+        servers: AgentServers,
     ) -> None:
         self.plugins = plugins
+        self.servers = servers
         self.agents = AgentPlugins(plugins, record)
         self.idle = IdleWatch(self.agents, storage, self._root_caller)
         self.compaction = CompactionHooks(self.agents)
@@ -42,9 +45,10 @@ class PluginHooks:
         self._projects = projects
 
     def reloaded(self, project_id: str, compiled: CompiledProject) -> None:
-        """End the plugins that no agent of the project declares any more."""
+        """End the plugins and MCP servers that the project does not declare any more."""
         declared = {(agent.path, name) for agent in compiled.agents() for name in agent.plugins}
         self.plugins.keep_only(project_id, declared)
+        self.servers.reloaded(project_id)
 
     def recall(self, row: SessionRow, sources: GuidanceSources) -> SessionRecall:
         """Return what the agents of a session know from its start, for as long as it is loaded."""
@@ -52,8 +56,9 @@ class PluginHooks:
         return SessionRecall(row, self.agents, self._storage, guidance)
 
     async def tools(self, caller: Caller) -> dict[str, ToolDefinition]:
-        """Return the tools that an agent's plugins give it, by name."""
-        return await plugin_tools(self.agents, caller, self._registry)
+        """Return the tools that an agent's plugins and MCP servers give it, by name."""
+        found = await plugin_tools(self.agents, caller, self._registry)
+        return found | await self.servers.tools(caller, found)
 
     async def tool_names(self, project_id: str, project: CompiledProject) -> set[str]:
         """Return the full names of all tools that plugins of a project's agents have, enabled or not."""
@@ -65,8 +70,9 @@ class PluginHooks:
         return names
 
     async def aclose(self) -> None:
-        """Tell nobody of idle sessions any more, and end all plugins."""
+        """Tell nobody of idle sessions any more, and end all plugins and MCP servers."""
         await self.idle.aclose()
+        await self.servers.aclose()
         await self.plugins.aclose()
 
     async def _root_caller(self, row: SessionRow) -> Caller:

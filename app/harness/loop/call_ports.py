@@ -74,8 +74,9 @@ class CallPorts:
         return given.answer
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
-        """The root agent's question outlives its run; a subagent waits, as its parent waits for it."""
-        if self._run.parent is None:
+        """The root agent's question outlives its run, unless its call goes on with the answer; a subagent
+        waits, as its parent waits for it."""
+        if self._run.parent is None and not question.within_call:
             raise CallWaits(question)
         asking = self._calls.questions.ask(self._run, self._call_id, question)
         return await self._calls.waits.answer(self._run, self, asking, lambda _: True)

@@ -34,10 +34,12 @@ QuestionKind = Literal["ask", "form", "question", "plan"]
 
 @dataclass(frozen=True, slots=True)
 class HumanQuestion:
-    """What a tool asks a person. `request` is JSON-ready and has the shape of the kind."""
+    """What a tool asks a person. `request` is JSON-ready and has the shape of the kind. `within_call`: the
+    call goes on with the answer and cannot be made anew, so that its run waits."""
 
     kind: QuestionKind
     request: dict[str, Any]
+    within_call: bool = False
 
 
 class CallWaits(Exception):

@@ -1,0 +1,109 @@
+"""The cage in which an MCP server starts, made from its entry.
+
+Owns: what such a cage shows beyond what the entry grants, and the environment. Never: making cages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.bridges.installed.installation_places import Surroundings, needed_places
+from app.bridges.mcp.entries import ServerEntry
+from app.bridges.processes.child_starter import CageKeeper, ChildStarter
+from app.cages.cage import Cage, Mount
+from app.cages.inner_environment import environment_inside
+from app.programs import on_path, search_path
+
+_numbers = itertools.count(1)
+_PASSED_ON = ("PATH", "LANG", "TZ")
+
+
+@dataclass(frozen=True, slots=True)
+class McpCages:
+    """What servers' cages are made of. `closed` are the daemon's own places, which no cage shows; `states` is
+    the folder of the homes that are kept."""
+
+    keeper: CageKeeper
+    closed: tuple[Path, ...]
+    states: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlace:
+    """What starts one run of a server, and in which environment. `end` ends the cage, if it is one."""
+
+    children: ChildStarter
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    end: Callable[[], Awaitable[None]]
+
+
+async def place_of(
+    children: ChildStarter,
+    cages: McpCages | None,
+    entry: ServerEntry,
+    *,
+    project_id: str,
+    root: Path,
+    environment: Mapping[str, str],
+) -> ServerPlace:
+    """Return the place of one run; without `cages`, or a cage in the entry, it has the daemon's rights.
+    Raises ToolError `cage_unavailable`."""
+    command = await asyncio.to_thread(_command, entry, root, environment)
+    passed_on = {name: environment[name] for name in _PASSED_ON if name in environment}
+    passed_on["PATH"] = search_path(environment)
+    if cages is None or entry.cage is None:
+        home = {"HOME": environment["HOME"]} if "HOME" in environment else {}
+        return ServerPlace(children, command, {**passed_on, **home, **entry.env}, _nothing)
+    cage = await asyncio.to_thread(server_cage, entry, command, cages, project_id, root, environment)
+    key = f"mcp/{project_id}/{entry.name}/{next(_numbers)}"
+    about = {"project_id": project_id, "mcp_server": entry.name}
+    inside = await cages.keeper.children(key, cage, root, about=about)
+    shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
+    variables = {**environment_inside(passed_on, shown), **cage.env, **entry.env}
+    return ServerPlace(inside, command, variables, lambda: cages.keeper.end(key))
+
+
+def server_cage(
+    entry: ServerEntry,
+    command: tuple[str, ...],
+    cages: McpCages,
+    project_id: str,
+    root: Path,
+    environment: Mapping[str, str],
+) -> Cage:
+    """Return the cage of a server: what its entry grants of the project, and read-only its own program.
+    Blocks."""
+    assert entry.cage is not None
+    state = cages.states / project_id / entry.name
+    cage = Cage.of_agent(entry.cage, root, state_folder=state, closed=cages.closed)
+    trusted = entry.origin != "project"
+    around = Surroundings(
+        Path(environment.get("HOME") or "/"), (root, *cages.closed), environment, trusted=trusted
+    )
+    places = list(needed_places(command, around))
+    if entry.package is not None:
+        places.append(entry.package)
+    known = {mount.path for mount in cage.mounts}
+    more = tuple(Mount(place, "ro") for place in places if place not in known)
+    return replace(cage, mounts=(*cage.mounts, *more), takes_new_names=False)
+
+
+def _command(entry: ServerEntry, root: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command with its program found: a bare name on PATH, never in a project, else a path below
+    the project."""
+    program, *arguments = entry.command
+    if "/" in program:
+        found = Path(os.path.normpath(root / program))
+    else:
+        found = on_path(program, environment) or Path(program)
+    return (str(found), *arguments)
+
+
+async def _nothing() -> None:
+    """There is no cage to end."""
