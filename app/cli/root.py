@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "db": "Back up, restore, check and migrate the database.",
     "record": "Write a replay transcript from a session.",
     "openapi": "Print the OpenAPI description.",
+    "mcp": "Add, list, test, import and remove the MCP servers that agents use.",
     "token": "Create, list and revoke access tokens.",
 }
 """Name to summary; the command itself is the attribute `command` of `app.cli.<name>`."""
