@@ -51,7 +51,7 @@ class ListLimits:
 class McpLimits:
     """Times in seconds, sizes in bytes."""
 
-    start_seconds: float = 20.0
+    start_seconds: float = 30.0
     list_seconds: float = 30.0
     stop_seconds: float = 2.0
     watch_seconds: float = 30.0
