@@ -162,6 +162,7 @@ class Daemon:
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
         await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
+        stack.push_async_callback(app.state.mcp.close)
         freeze_loaded()
         gateway.open(app)
         return services

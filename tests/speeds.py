@@ -27,6 +27,8 @@ SLOW: tuple[str, ...] = (
     "tests/bridges/mcp",
     "tests/harness/servers",
     "tests/cli/test_mcp_servers.py",
+    "tests/cli/test_mcp.py",
+    "tests/api/mcp/test_npm_clients.py",
     "tests/tools/debug/test_matrix.py",
     "tests/tools/debug/test_actions.py",
     "tests/cli/test_serve.py",

@@ -44,6 +44,7 @@ from app.api.chat import routes as chat
 from app.api.error_handlers import install_error_handlers
 from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
+from app.api.mcp import endpoint as mcp
 from app.api.openapi_document import document_of, document_text
 from app.api.rate_limits import RateLimits
 from app.api.scope_rules import BoundOperations
@@ -105,6 +106,8 @@ def build_application(
     app.include_router(health.root_router)
     app.include_router(launch.router)
     app.include_router(web_page.router)
+    app.state.mcp = mcp.McpEndpoint(settings)
+    app.router.routes.append(mcp.ROUTE)
     routers = [*(noun.router for noun in NOUNS), stream.router, _document]
     for router in routers:
         app.include_router(router, prefix=PREFIX)

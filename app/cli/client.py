@@ -142,6 +142,16 @@ class DaemonClient:
             raise _refusal(response.status_code, response.content)
         return orjson.loads(response.content) if response.content else None
 
+    def patient(self) -> httpx2.AsyncClient:
+        """Return another client of this daemon, for answers that take as long as their work; close it."""
+        return httpx2.AsyncClient(
+            base_url=self._address.url,
+            headers=self._headers,
+            timeout=httpx2.Timeout(None, connect=5.0),
+            trust_env=False,
+            verify=not self._address.url.startswith("http:"),
+        )
+
     async def items(
         self, path: str, *, params: Mapping[str, Any] | None = None
     ) -> AsyncIterator[dict[str, Any]]:

@@ -1,20 +1,21 @@
-"""`kaged mcp`: the MCP servers that agents use.
+"""`kaged mcp`: the MCP servers that agents use, and kaged as one. Without a subcommand it serves.
 
 Owns: the group. Never: a command of it.
 """
 
 from __future__ import annotations
 
-import click
-
+from app.cli.mcp_serve import serve, without_subcommand
 from app.cli.mcp_servers import SERVER_COMMANDS
 from app.cli.output import CommandGroup
 
-
-@click.group(name="mcp", cls=CommandGroup)
-def command() -> None:
-    """Add, list, test, import and remove the MCP servers that agents use."""
-
-
-for one in SERVER_COMMANDS:
+command = CommandGroup(
+    name="mcp",
+    invoke_without_command=True,
+    params=serve.params,
+    callback=without_subcommand,
+    help="Serve a project's tools to MCP clients, and manage the MCP servers that agents use.\n\n"
+    "Without a command this is `kaged mcp serve`.",
+)
+for one in (serve, *SERVER_COMMANDS):
     command.add_command(one)

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str] = {
     "db": "Back up, restore, check and migrate the database.",
     "record": "Write a replay transcript from a session.",
     "openapi": "Print the OpenAPI description.",
-    "mcp": "Add, list, test, import and remove the MCP servers that agents use.",
+    "mcp": "Serve a project's tools to MCP clients; add and test the MCP servers of agents.",
     "token": "Create, list and revoke access tokens.",
 }
 """Name to summary; the command itself is the attribute `command` of `app.cli.<name>`."""

@@ -140,6 +140,7 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
             token = services.access.token_file.read_text().strip()
             yield Daemon(app, services, server, port, token)
         finally:
+            await app.state.mcp.close()
             services.events.close()
             server.should_exit = True
             await serving

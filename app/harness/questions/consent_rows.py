@@ -49,7 +49,7 @@ def interaction_row(scope: Scope, call_id: str, kind: str, request: dict[str, An
     return Interaction(
         id=new_id("itx"),
         session_id=scope.session_id,
-        run_id=scope.run_id,
+        run_id=scope.run_id or None,
         agent_path=scope.agent_path,
         tool_call_id=call_id,
         kind=kind,

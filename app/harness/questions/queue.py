@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from app.errors import KagedError, ToolError
 from app.events.payload import EventPayload, Origin
@@ -30,7 +30,8 @@ from app.harness.questions.rows import (
     closed_values,
     requested_event,
 )
-from app.harness.run.run_context import RunContext
+from app.harness.run.journal import Journal
+from app.harness.run.scope import Scope
 from app.harness.run.task_ends import Spawn
 from app.states import InteractionState
 from app.storage.keyed_effect import effect
@@ -48,13 +49,25 @@ Given: TypeAlias = GivenAnswer | dict[str, Any]
 """The answer to a permission request, or the checked answer to another question."""
 
 
+class Asking(Protocol):
+    """A run whose call asks, or a call outside of runs."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    async def rules(self) -> tuple[PermissionRule, ...]: ...
+
+
 class _Waiting:
     """One open question; `request` is set for a permission request. `closing` is the write that closes it,
     once there is one. `left_open`: the run does not wait any more, and the question stays."""
 
     __slots__ = ("closing", "given", "left_open", "refusal", "request", "row", "run")
 
-    def __init__(self, row: Interaction, request: ConsentRequest | None, run: RunContext) -> None:
+    def __init__(self, row: Interaction, request: ConsentRequest | None, run: Asking) -> None:
         self.row = row
         self.request = request
         self.run = run
@@ -81,7 +94,7 @@ class Questions:
         self._spawn = spawn
         self._waiting: dict[str, _Waiting] = {}
 
-    async def ask_permission(self, run: RunContext, call_id: str, request: ConsentRequest) -> GivenAnswer:
+    async def ask_permission(self, run: Asking, call_id: str, request: ConsentRequest) -> GivenAnswer:
         """Return the answer to a permission request.
 
         Raises ToolError `cancelled` after `withdraw`, `not_answered` after `give_up`, and `CallWaits` after
@@ -92,7 +105,7 @@ class Questions:
         waiting = _Waiting(row, request, run)
         return cast(GivenAnswer, await self._wait(waiting, requested_permission(row, request)))
 
-    async def ask(self, run: RunContext, call_id: str, question: HumanQuestion) -> dict[str, Any]:
+    async def ask(self, run: Asking, call_id: str, question: HumanQuestion) -> dict[str, Any]:
         """Return the answer to a subagent's question. Raises as `ask_permission` does."""
         row = asked_row(run.scope, call_id, question)
         run.journal.audit("interaction.requested", asked_data(row))
@@ -246,7 +259,7 @@ class Questions:
         waiting.closing = run.journal.stream.record(
             [event],
             effect(store, lambda _: closed) if keyed else store,
-            origin=Origin(run.scope.run_id, run.scope.agent_path),
+            origin=Origin(run.scope.run_id or None, run.scope.agent_path),
             durable=True,
         )
         try:
@@ -277,11 +290,11 @@ class Questions:
         return [waiting for waiting in self._waiting.values() if waiting.run.scope.run_id == run_id]
 
 
-def _scope_of(given: GivenAnswer, run: RunContext) -> RuleScope:
+def _scope_of(given: GivenAnswer, run: Asking) -> RuleScope:
     return RuleScope(run.scope.project_id, run.scope.session_id if given.scope == "session" else None)
 
 
-def _within(scope: RuleScope, run: RunContext) -> bool:
+def _within(scope: RuleScope, run: Asking) -> bool:
     if scope.session_id is not None:
         return scope.session_id == run.scope.session_id
     return scope.project_id == run.scope.project_id

@@ -24,8 +24,11 @@ from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
 from app.harness.projects.tool_selection import allowed_tools
 from app.harness.run.call_counts import calls_made
+from app.harness.run.journal import Journal
+from app.harness.run.scope import Scope
 from app.harness.run.todo_lists import SessionTodos
 from app.harness.sessions.inspection import guidance_now
+from app.harness.sessions.remote_client import CallOutsideRuns, RemoteClient, ask_operator
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.ids import new_id, now_ms
@@ -43,6 +46,7 @@ from app.tools.contract.ports import (
     TodoItem,
 )
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
+from app.tools.dispatch.model_view import for_model
 
 
 class _Ports:
@@ -56,6 +60,8 @@ class _Ports:
         actor: str,
         agent: CompiledAgent,
         guidance: AgentGuidance,
+        remote: RemoteClient | None,
+        outside: CallOutsideRuns,
     ) -> None:
         self.rows: list[AuditEvent] = []
         self._session = session
@@ -67,8 +73,13 @@ class _Ports:
         self._agent = agent
         self._agent_path = agent.path
         self._guidance = guidance
+        self._remote = remote
+        self._outside = outside
+        self._questions = services.runs.questions
 
     async def progress(self, text: str) -> None:
+        if self._remote is not None:
+            self._remote.progress(self._redactor.known(text))
         self._session.stream.emit(
             ToolProgress(tool_call_id=self._call_id, text=self._redactor.known(text)),
             origin=Origin(agent_path=self._agent_path),
@@ -79,10 +90,19 @@ class _Ports:
         self.rows.append(session_audit(row, event, self._actor, redacted, agent_path=self._agent_path))
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
-        """The operator who makes a call consents to it, this once."""
+        """The operator who makes a call consents to it, this once. The model of a remote client does not:
+        its user is asked, or the operator."""
+        answer: ConsentAnswer | None = "once"
+        if self._remote is not None:
+            answer = await self._remote.consent(request)
+            if answer is None:
+                return await ask_operator(
+                    self._questions, self._outside, self._call_id, request, self._remote
+                )
         data = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
-        self.audit("permission.answered", {**data, "answer": "once", "by": "direct_call"})
-        return "once"
+        by = "direct_call" if self._remote is None else "remote_client"
+        self.audit("permission.answered", {**data, "answer": answer, "by": by})
+        return answer or "reject"
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
         raise ToolError(
@@ -156,6 +176,30 @@ def _running(context: ToolCallContext, name: str, params: Mapping[str, Any]) -> 
     )
 
 
+def _outside(
+    services: SessionServices,
+    session: Session,
+    project: CompiledProject,
+    agent: CompiledAgent,
+    actor: str,
+    cage: Mapping[str, Any] | None,
+) -> CallOutsideRuns:
+    runs, row = services.runs, session.row
+    scope = Scope(
+        session_id=session.id,
+        project_id=row.project_id,
+        project_root=runs.projects.root_of(row.project_id),
+        run_id="",
+        agent_path=agent.path,
+        actor=actor,
+        project=project,
+        agent=agent,
+        cage=cage,
+    )
+    journal = Journal(scope, session.stream, runs.redactor, metrics=runs.telemetry.metrics)
+    return CallOutsideRuns(scope, journal, declared_rules(project, agent), runs.questions.rules)
+
+
 async def call_directly(
     services: SessionServices,
     session: Session,
@@ -165,8 +209,10 @@ async def call_directly(
     agent_path: str,
     actor: str,
     consents: bool,
+    remote: RemoteClient | None = None,
 ) -> ToolEnvelope:
-    """Run one tool as `agent_path` would. Unless `actor` `consents`, nobody can be asked.
+    """Run one tool as `agent_path` would. Unless `actor` `consents`, nobody can be asked. The call of a
+    `remote` client asks its user or the operator, and its answer has the size that a model gets.
 
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
@@ -176,7 +222,8 @@ async def call_directly(
     recall = session.runs.root.recall
     found = await guidance_now(recall, project, root) if has_skills(agent) else recall.guidance
     guidance = AgentGuidance(found, agent, cage, root)
-    ports = _Ports(session, services, call_id, actor, agent, guidance)
+    outside = _outside(services, session, project, agent, actor, cage)
+    ports = _Ports(session, services, call_id, actor, agent, guidance, remote, outside)
     context = ToolCallContext(
         session_id=session.id,
         run_id=None,
@@ -188,9 +235,8 @@ async def call_directly(
         call_id=call_id,
         scratch_dir=services.runs.scratch_root / session.id,
         ports=ports,
-        rules=declared_rules(project, agent)
-        + await services.runs.questions.rules.applying_to(session.row.project_id, session.id),
-        headless=not consents,
+        rules=await outside.rules(),
+        headless=not consents and remote is None,
     )
     row = _running(context, name, params)
     state, envelope = ToolCallState.CANCELLED, None
@@ -202,6 +248,7 @@ async def call_directly(
         envelope = await services.runs.tools.call(
             name, params, context, allowed=allowed_tools(agent, own), own=own
         )
+        envelope = envelope if remote is None else await for_model(envelope, name, context)
         state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
     finally:
         code = envelope.code if envelope is not None else "cancelled"

@@ -30,6 +30,7 @@ from app.harness.sessions.point import Point
 from app.harness.sessions.prompt_edits import PromptChange
 from app.harness.sessions.queued_messages import QueuedMessages, dispatch
 from app.harness.sessions.recovery import recover, to_wake
+from app.harness.sessions.remote_client import RemoteClient
 from app.harness.sessions.rollback import RollbackWish
 from app.harness.sessions.run_commands import RunCommands
 from app.harness.sessions.service import Interactions
@@ -270,11 +271,14 @@ class SessionManager:
         agent_path: str = "primary",
         actor: str,
         consents: bool = True,
+        remote: RemoteClient | None = None,
     ) -> ToolEnvelope:
         """Call a tool as that agent would, with its permissions and the same audit. `consents`: `actor` is
-        an operator, whose call is the consent to it; otherwise what would be asked is denied."""
+        an operator, whose call is the consent to it; otherwise what would be asked is denied, or asked by
+        the `remote` client."""
         session = await self._session(session_id)
         options: dict[str, Any] = {"agent_path": agent_path, "actor": actor, "consents": consents}
+        options["remote"] = remote
         return await call_directly(self._services, session, name, params, **options)
 
     async def prompts(self, session_id: str, point: Point | None = None) -> Sequence[dict[str, Any]]:
