@@ -44,6 +44,7 @@ _TAGS = (
     ("Permissions", "Permission rules of a project or a session."),
     ("Plugins", "Plugins of projects, with their hooks, tools and state."),
     ("MCP servers", "MCP servers that agents use, with their state and what they offer."),
+    ("Hooks", "Hooks of the operator and of projects: commands around tool calls, prompts and run ends."),
     ("Providers", "Models and the services that run them."),
     ("Operations", "Audit trail, log, metrics, and missed events."),
 )

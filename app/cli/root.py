@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "init": "Write a starter project.",
     "check": "Check a project file.",
     "trust": "Trust a project, or revoke its trust.",
+    "hooks": "List and test hooks, and import those of Claude Code.",
     "project": "Update the folder of a moved project.",
     "doctor": "Check the machine: programs, cages, models, settings.",
     "db": "Back up, restore, check and migrate the database.",

@@ -247,6 +247,11 @@ class StreamView:
                 self._retry(payload)
             case "run.queued":
                 self.note(f"… queued ({payload.get('reason')})", dim=True)
+            case "hook.ended" if payload.get("decision") not in ("continue", "ask"):
+                what, reason = payload.get("decision"), payload.get("reason")
+                self.note(
+                    f"! hook {payload.get('hook')} ({payload.get('event')}): {what}: {reason}", color="yellow"
+                )
             case "budget.warning" if payload.get("unpriced_model"):
                 model = payload.get("unpriced_model")
                 self.note(f"! the cost limit has no effect: {model} has no known price", color="yellow")

@@ -6,6 +6,7 @@ Never: anything about one project (that is the project file) and no I/O besides 
 
 from app.config.environment import child_environment, environment_secrets, expanded
 from app.config.exposure import refuse_exposure, settings_not_in_effect
+from app.config.hook_settings import HookSettings
 from app.config.load import default_config_file, load_settings
 from app.config.proxies import Proxies
 from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
@@ -38,6 +39,7 @@ __all__ = [
     "DaemonSettings",
     "DapAdapterSettings",
     "DapSettings",
+    "HookSettings",
     "LangfuseSettings",
     "LimitSettings",
     "LogSettings",

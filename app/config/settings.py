@@ -9,7 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from app.config.hook_settings import HookSettings
+from app.config.section import Section
 
 MEBIBYTE = 1024 * 1024
 
@@ -32,10 +35,6 @@ Chain = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 SharedFolder = Annotated[Path, AfterValidator(_no_whole_machine)]
 Positive = Annotated[float, Field(gt=0)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _without_brackets(host: str) -> str:
@@ -288,6 +287,7 @@ class Settings(Section):
     search: SearchSettings = SearchSettings()
     plugins: PluginSettings = PluginSettings()
     chat_completions: ChatCompletionsSettings = ChatCompletionsSettings()
+    hooks: HookSettings = HookSettings()
     config_file: Path | None = None
     missing_env: dict[str, str] = Field(default_factory=dict)
 

@@ -45,6 +45,9 @@ from app.daemon.session_setup import SCRATCH, Foundation, session_services
 from app.daemon.trace_destinations import open_traces
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import NOTES_FOLDER, Worktrees
+from app.harness.hooks.commands.command_hooks import CommandHooks
+from app.harness.hooks.commands.hook import hooks_of_settings
+from app.harness.hooks.commands.running import HookProcesses
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.issues.agent_issues import AgentIssues
@@ -200,7 +203,13 @@ def _plugins(
         cages=plugin_cages(processes.cages, settings),
     )
     servers = agent_servers(base, processes, registry, projects, audit)
-    return PluginHooks(plugins, audit, storage, registry, projects, servers)
+    commands = CommandHooks(
+        hooks_of_settings(settings.hooks),
+        projects,
+        HookProcesses(processes, child_environment()),
+        base.redactor,
+    )
+    return PluginHooks(plugins, audit, storage, registry, projects, servers, commands)
 
 
 async def _end(services: Services, resources: SessionResources) -> None:
@@ -291,6 +300,7 @@ def _tools(
         registry,
         watchdogs=built_in(settings.daemon.data_dir, home=Path.home()),
         after_edit=resources.feedback,
+        hooks=resources.hooks.commands,
         redactor=redactor,
         settle=resources.processes.settle,
     )

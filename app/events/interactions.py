@@ -35,7 +35,7 @@ class PermissionRequested(EventPayload):
     permission: str
     subjects: tuple[str, ...]
     reason: str
-    source: Literal["rule", "watchdog"]
+    source: Literal["rule", "watchdog", "hook"]
     suggestions: tuple[WireRule, ...]
     request_ref: str | None = None
 

@@ -14,6 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.events.compaction import COMPACTION_EVENTS
+from app.events.hooks import HookEnded
 from app.events.interactions import (
     INTERACTION_EVENTS,
     PermissionAnswered,
@@ -336,6 +337,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     *WORKFLOW_EVENTS,
     *INTERACTION_EVENTS,
     PromptFailed,
+    HookEnded,
     *QUEUE_EVENTS,
 )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.config.settings import COMPUTED_KEYS, Section, Settings
+from app.config.section import Section
+from app.config.settings import COMPUTED_KEYS, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
 TABLES_OF_NAMES = ("models", "providers", "prices", "mcp")

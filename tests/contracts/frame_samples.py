@@ -11,6 +11,7 @@ from app.events.compaction import (
     CompactionProposed,
     CompactionTriggered,
 )
+from app.events.hooks import HookEnded
 from app.events.interactions import (
     InteractionAnswered,
     InteractionRequested,
@@ -141,6 +142,17 @@ SAMPLES: tuple[EventPayload, ...] = (
     PromptReloaded(agents=("primary", "primary.subagents.tester")),
     ToolProgress(tool_call_id="call_1", text="12 of 40 files"),
     BudgetWarning(unit="usd", limit=1.0, used=0.8, reached=False),
+    HookEnded(
+        hook="frozen",
+        event="before_tool",
+        source="project",
+        decision="deny",
+        duration_ms=41,
+        exit_code=2,
+        reason="LICENSE is frozen",
+        tool="file.write",
+        tool_call_id="call_9",
+    ),
     Heartbeat(),
     PermissionRequested(
         interaction_id=INTERACTION,

@@ -14,6 +14,7 @@ from app.errors import ToolError
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.hook_report import HookReport
 from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, SkillContent, TodoItem
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.dispatch.registry import ToolRegistry
@@ -33,6 +34,7 @@ class Ports:
     todo_list: tuple[TodoItem, ...] = ()
     checkpoints: list[str | None] = field(default_factory=list)
     writes: list[FileWrite] = field(default_factory=list)
+    reports: list[HookReport] = field(default_factory=list)
     folders: tuple[Path, ...] = ()
     calls: int = 0
 
@@ -76,6 +78,9 @@ class Ports:
 
     def request_checkpoint(self, reason: str | None) -> None:
         self.checkpoints.append(reason)
+
+    def hook_ended(self, report: HookReport) -> None:
+        self.reports.append(report)
 
     def names(self) -> list[str]:
         return [event for event, _ in self.events]

@@ -198,6 +198,19 @@ class History:
             self._put(self.entries[: mark.length], self._hidden_before)
         return row_ids
 
+    def drop(self, row_id: str) -> None:
+        """Take one message of a person back, wherever it stands."""
+        at = next((i for i, entry in enumerate(self.entries) if row_id in entry.row_ids), None)
+        if at is None:
+            return
+        self._noted.cut.append(row_id)
+        kept = [*self.entries[:at], *self.entries[at + 1 :]]
+        if self.last_message_id == row_id:
+            before = kept[-1] if kept else None
+            self.last_message_id = before.row_ids[-1] if before is not None and before.row_ids else None
+            self.answered = before is not None and isinstance(before.message, AssistantMessage)
+        self._put(kept, self._hidden_before)
+
     def truncate(self, target_tokens: int) -> bool:
         """Show the model only the first message, what `stays`, and the newest messages that fit the tokens.
 

@@ -106,6 +106,19 @@ def instruction_news(session_id: str, agent_path: str, content: str, told: dict[
     )
 
 
+def hook_message(session_id: str, agent_path: str, content: str) -> Message:
+    """Return a message of the daemon with the words of hooks."""
+    return Message(
+        id=new_id("msg"),
+        session_id=session_id,
+        agent_path=agent_path,
+        role="system",
+        content=content,
+        details={"createdBy": "daemon", "kind": "hook"},
+        created_at=now_ms(),
+    )
+
+
 def placed_in(history: History, row: Message, run_id: str) -> Message:
     """Return the row with the next free position of the conversation, as part of a run."""
     delivery = "queued" if row.delivery == "held" else row.delivery

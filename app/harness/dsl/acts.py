@@ -17,6 +17,7 @@ import orjson
 from app.harness.dsl.cage_scope import grants
 from app.harness.dsl.compiled import CompiledAgent, CompiledPermission, CompiledProject
 from app.harness.dsl.paths import CONFIG_FOLDER, display_path
+from app.harness.dsl.spec_hooks import HookSpec
 
 ActKind = Literal[
     "tool",
@@ -24,6 +25,7 @@ ActKind = Literal[
     "argument",
     "environment",
     "schedule",
+    "hook",
     "plugin",
     "grant",
     "host",
@@ -161,9 +163,32 @@ class ActReader:
             yield from self._environment(where, task.env, *at)
         for folder in project.skills.paths:
             yield self.act("prompt", "skills", folder, "", "skills", "paths")
+        yield from self._hooks()
         yield from self._servers()
         yield from self._adapters()
         yield from self._mcp_servers()
+
+    def _hooks(self) -> Iterator[Act]:
+        counts: dict[str, int] = {}
+        for event, hook in self.project.hooks.all():
+            index = counts[event] = counts.get(event, -1) + 1
+            yield self.hook(event, hook, index)
+            where, at = hook_place(hook), ("hooks", event, index, "cage")
+            if hook.cage == "disabled":
+                yield self.act("grant", where, "all rights of the daemon's user", "", *at)
+            elif hook.cage is not None:
+                for text in grants(hook.cage):
+                    kind: ActKind = "host" if text.startswith(_NET) else "grant"
+                    yield self.act(kind, where, text, "", *at)
+                yield from self._environment(where, hook.cage.env, *at)
+
+    def hook(self, event: str, hook: HookSpec, index: int = 0) -> Act:
+        """The act of a hook: its command, and the calls and agents that it is for."""
+        text = hook.command if isinstance(hook.command, str) else shlex.join(hook.command)
+        calls = ", ".join(f"{one.permission} `{one.pattern}`" for one in hook.match)
+        agents = ", ".join(hook.agents or ())
+        text = f"{event}: {text}{f' (for {calls})' if calls else ''}{f' (agents {agents})' if agents else ''}"
+        return self.act("hook", hook_place(hook), text, "", "hooks", event, index, "command")
 
     def _servers(self) -> Iterator[Act]:
         for index, server in enumerate(self.project.lsp.servers):
@@ -228,6 +253,10 @@ class ActReader:
         )
         known = self.digests or {}
         return replace(act, digest=next((known[file] for file in files if file in known), None))
+
+
+def hook_place(hook: HookSpec) -> str:
+    return f"hooks.{hook.name}"
 
 
 def uses_of(name: str, actions: Collection[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits, ToolOverride
 from app.harness.dsl.spec_cage import CageSpec
+from app.harness.dsl.spec_hooks import HooksSection
 from app.harness.dsl.spec_mcp import McpServerSpec
 from app.harness.dsl.spec_sections import (
     DapSection,
@@ -173,6 +174,7 @@ class CompiledProject(CompiledModel):
     limits: LimitsSection
     permissions: tuple[CompiledPermission, ...]
     skills: SkillsSection
+    hooks: HooksSection = HooksSection()
     prompt_files: tuple[str, ...]
     """Prompt files to watch, and where a `.local` sibling would appear."""
     source_files: tuple[str, ...]

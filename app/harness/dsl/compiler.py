@@ -21,6 +21,7 @@ from app.harness.dsl.agents import AgentCompiler
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject, CompiledWorkflow
 from app.harness.dsl.diagnostics import Diagnostic, DiagnosticBag, format_diagnostics
 from app.harness.dsl.document import Node, Position, SourceFile
+from app.harness.dsl.hooks import compile_hooks
 from app.harness.dsl.loader import ProjectLoader, parse_document
 from app.harness.dsl.named_files import NamedFiles, warn_of_what_is_open
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
@@ -196,11 +197,13 @@ class _Compilation:
         compiler = WorkflowCompiler(self.bag, self.resolver, self.prompts)
         workflows = compiler.compile(checked.model.workflows, document.get("workflows"), root_agent)
         servers = compile_servers(checked.model.mcp, document.get("mcp"), self.root, self.bag)
+        hooks = compile_hooks(checked.model.hooks, document.get("hooks"), self.root, self.bag)
         if self.bag.has_errors:
             return None
         self.named.of_document(document)
         self.named.of_prompts(self.prompts.watched.items())
-        project = self._project(checked.model, document, root_agent, workflows, servers)
+        spec = checked.model.model_copy(update={"hooks": hooks})
+        project = self._project(spec, document, root_agent, workflows, servers)
         if self.cautious:
             warn_of_what_is_open(project, primary, self.named, self.bag)
         return _Compiled(project, Positions.of(document, tree))
@@ -243,6 +246,7 @@ class _Compilation:
             limits=spec.limits,
             permissions=compile_permissions(document.get("permissions"), pinned=False),
             skills=spec.skills,
+            hooks=spec.hooks,
             prompt_files=tuple(self.prompts.watched),
             source_files=tuple(self.loader.files),
             guarded_files=self.named.paths(),

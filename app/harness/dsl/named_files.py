@@ -18,6 +18,7 @@ from app.cages.protected_names import is_protected
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node, Position
+from app.harness.dsl.hooks import hooks_of
 from app.harness.dsl.paths import PathProblem, contained, display_path, read_path
 from app.tools.authorisation.shell_reader import read_script
 
@@ -45,6 +46,9 @@ class NamedFiles:
             folder = task.get("cwd")
             for node in _run_by(task.get("command")):
                 self._note_program(node, (folder.text or ".") if folder is not None else ".")
+        for hook in hooks_of(document):
+            for node in _run_by(hook.get("command")):
+                self._note_program(node)
         for workflow in document.map_at("workflows").values():
             self._note(workflow.get("system_prompt"))
         for folder in document.list_at("skills", "paths"):

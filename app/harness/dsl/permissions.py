@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from app.harness.dsl.compiled import CompiledPermission
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node, to_plain
+from app.harness.dsl.hooks import hooks_of
 from app.harness.dsl.spec_sections import PermissionRule
 from app.harness.dsl.tool_resolution import ToolResolver
 from app.nearest_names import did_you_mean
@@ -44,9 +45,9 @@ def compile_permissions(rules: Node | None, *, pinned: bool) -> tuple[CompiledPe
 
 
 def warn_of_idle_rules(document: Node, resolver: ToolResolver, bag: DiagnosticBag) -> None:
-    """Warn of each rule in a document whose `permission` names nothing there is: a misspelled denial
-    protects nothing. Tools of other servers and of referenced projects' plugins are not known here, so that
-    what could be one is let pass."""
+    """Warn of each rule in a document, and each `match` of a hook, whose `permission` names nothing there is:
+    a misspelled denial protects nothing. Tools of other servers and of referenced projects' plugins are not
+    known here, so that what could be one is let pass."""
     primary = document.get("primary")
     agents = [primary] if primary is not None else []
     for agent in agents:
@@ -73,6 +74,10 @@ def _names_of_rules(holders: Iterable[Node]) -> Iterator[Node]:
         for rule in holder.list_at("permissions"):
             if (named := rule.get("permission")) is not None:
                 yield named
+        for hook in hooks_of(holder):
+            for match in hook.list_at("match"):
+                if (named := match.get("permission")) is not None:
+                    yield named
 
 
 def _may_be_there(

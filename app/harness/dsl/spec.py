@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from app.errors import ToolError
-from app.harness.dsl.spec_cage import CageSpec, cage_kind
+from app.harness.dsl.spec_cage import Cage
+from app.harness.dsl.spec_hooks import HooksSection
 from app.harness.dsl.spec_mcp import McpServerSpec, ServerName
 from app.harness.dsl.spec_sections import (
     DapSection,
@@ -190,12 +191,6 @@ def _subagent_kind(value: Any) -> str:
     return "<reference>" if isinstance(value, dict) and "path" in value else "<agent>"
 
 
-Cage = Annotated[
-    Annotated[Literal["disabled"], Tag("<word>")] | Annotated[CageSpec, Tag("<block>")],
-    Discriminator(cage_kind),
-]
-
-
 class AgentSpec(StrictModel):
     """An agent, at any depth."""
 
@@ -290,6 +285,8 @@ class ProjectSpec(StrictModel):
     """Rules for every agent of the project."""
     skills: SkillsSection = SkillsSection()
     """Where skills are looked for."""
+    hooks: HooksSection = HooksSection()
+    """Commands that the daemon runs around tool calls, prompts and the ends of runs."""
     plugins: dict[PluginName, PluginSpec] = Field(default={}, max_length=64)
     """Shorthand for `primary.plugins`."""
     mcp: dict[ServerName, McpServerSpec] = Field(default={}, max_length=32)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from app.cages.network_rules import Target
 from app.harness.dsl.spec_types import (
@@ -95,3 +95,9 @@ class CageSpec(StrictModel):
 def cage_kind(value: Any) -> str:
     """Discriminator of a cage: a map is a block, everything else must be the word."""
     return "<block>" if isinstance(value, dict | CageSpec) else "<word>"
+
+
+Cage = Annotated[
+    Annotated[Literal["disabled"], Tag("<word>")] | Annotated[CageSpec, Tag("<block>")],
+    Discriminator(cage_kind),
+]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from app.harness.dsl.cron import cron_problem
 from app.harness.dsl.spec_types import (
     INPUT_PATTERN,
     Command,
+    CommandOrLine,
     Environment,
     Name,
     OnOverflow,
@@ -119,18 +120,10 @@ class WorkflowSpec(StrictModel):
         return self
 
 
-def _command_kind(value: Any) -> str:
-    return "<list>" if isinstance(value, list) else "<text>"
-
-
 class TaskSpec(StrictModel):
     """A shell command that the operator starts."""
 
-    command: Annotated[
-        Annotated[str, Field(min_length=1, max_length=10_000), Tag("<text>")]
-        | Annotated[Command, Tag("<list>")],
-        Discriminator(_command_kind),
-    ]
+    command: CommandOrLine
     """A shell line, or program and arguments as a list."""
     description: Text | None = None
     """What the task does."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.harness.dsl.advice import known_keys
@@ -46,6 +46,16 @@ ModelName = Annotated[str, Field(pattern=MODEL_PATTERN, max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 ProjectPath = Annotated[str, Field(min_length=1, max_length=4096)]
 Command = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=256)]
+
+
+def _command_kind(value: Any) -> str:
+    return "<list>" if isinstance(value, list) else "<text>"
+
+
+CommandOrLine = Annotated[
+    Annotated[str, Field(min_length=1, max_length=10_000), Tag("<text>")] | Annotated[Command, Tag("<list>")],
+    Discriminator(_command_kind),
+]
 Environment = dict[EnvName, str]
 PositiveInt = Annotated[int, Field(gt=0)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]

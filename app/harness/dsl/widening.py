@@ -138,6 +138,16 @@ def _protections_gone(old: CompiledProject, new: ActReader) -> Iterator[Act]:
                 act = new.act("tool", agent.path, f"{pattern} is off", agent.path, "tools")
                 yield act.changed("removed")
     yield from _rules_gone("", old.permissions, new.project.permissions, new)
+    yield from _hooks_gone(old, new)
+
+
+def _hooks_gone(old: CompiledProject, new: ActReader) -> Iterator[Act]:
+    """Hooks that could refuse something and that the new version no longer has, or has otherwise."""
+    still = {(event, new.hook(event, hook).key) for event, hook in new.project.hooks.all()}
+    for event, hook in old.hooks.all():
+        act = new.hook(event, hook)
+        if event != "after_tool" and (event, act.key) not in still:
+            yield act.changed("removed")
 
 
 def _rules_gone(

@@ -1,4 +1,4 @@
-"""Everything that the harness asks of plugins and MCP servers, in one place for all sessions.
+"""All that the harness asks of plugins, MCP servers and hooks that are commands, for all sessions.
 
 Owns: putting the hooks together. Never: what one of them does.
 """
@@ -12,6 +12,7 @@ from app.harness.dsl.compiled import CompiledProject
 from app.harness.guidance.session_guidance import GuidanceSources, SessionGuidance
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
 from app.harness.hooks.agent_servers import AgentServers
+from app.harness.hooks.commands.command_hooks import CommandHooks
 from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
 from app.harness.hooks.session_idle import IdleWatch
@@ -24,7 +25,7 @@ from app.tools.dispatch.registry import ToolRegistry
 
 
 class PluginHooks:
-    """The plugins and MCP servers of all sessions; closing it ends them."""
+    """The plugins, MCP servers and hooks of all sessions; closing it ends them."""
 
     def __init__(
         self,
@@ -34,9 +35,11 @@ class PluginHooks:
         registry: ToolRegistry,
         projects: ProjectRegistry,
         servers: AgentServers,
+        commands: CommandHooks,
     ) -> None:
         self.plugins = plugins
         self.servers = servers
+        self.commands = commands
         self.agents = AgentPlugins(plugins, record)
         self.idle = IdleWatch(self.agents, storage, self._root_caller)
         self.compaction = CompactionHooks(self.agents)
@@ -74,6 +77,7 @@ class PluginHooks:
         await self.idle.aclose()
         await self.servers.aclose()
         await self.plugins.aclose()
+        await self.commands.aclose()
 
     async def _root_caller(self, row: SessionRow) -> Caller:
         project = await self._projects.of_session(row)

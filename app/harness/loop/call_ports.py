@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from app.events.union import ToolProgress
+from app.harness.loop.run_hooks import record_hook
 from app.harness.loop.run_services import CallServices
 from app.harness.questions.consent_rows import rejected
 from app.harness.run.answers import GivenConsent
 from app.harness.run.call_counts import calls_made
 from app.harness.run.run_context import RunContext
 from app.observability import Span
+from app.tools.contract.hook_report import HookReport
 from app.tools.contract.ports import (
     CallWaits,
     ChildAnswer,
@@ -60,6 +62,9 @@ class CallPorts:
         self._run.journal.audit(event, data)
         if event == "tool.called" and self._audits_itself:
             self._run.journal.record(kept=True)  # before the rows of the tool, also in the same millisecond
+
+    def hook_ended(self, report: HookReport) -> None:
+        record_hook(self._run, report)
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         known = next((one for one in self._given if one.is_about(request)), None)

@@ -32,6 +32,7 @@ from app.harness.conversation.session_rows import (
 from app.harness.issues.reminder import TOOL, just_shown
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
 from app.harness.loop.plan_note import plan_note
+from app.harness.loop.run_hooks import HOOK_DENIED, RunHooks
 from app.harness.loop.run_services import CallServices
 from app.harness.loop.tool_calls import resumed_calls
 from app.harness.loop.turn import Turn, TurnOutcome
@@ -106,6 +107,7 @@ class AgentLoop:
         pipeline: ProcessorPipeline,
         tools: ToolService,
         compaction: CompactionServices,
+        hooks: RunHooks,
         take_steers: Callable[[], list[Message]],
     ) -> None:
         self._run = run
@@ -115,6 +117,7 @@ class AgentLoop:
         self._pipeline = pipeline
         self._tools = tools
         self._take_steers = take_steers
+        self._hooks = hooks
         self._stuck = StuckDetector()
         self._retried = False
         self._compactor = Compactor(run, compaction)
@@ -138,6 +141,9 @@ class AgentLoop:
         run = self._run
         if run.plan.prepare is not None:
             await run.plan.prepare(run)
+        withheld = await self._hooks.take_prompts()
+        if withheld is not None:
+            return self._failed(HOOK_DENIED, withheld)
         if run.plan.waiting_calls:
             await self._go_on_with_waiting_calls()
         while not run.history.waiting:
@@ -164,14 +170,12 @@ class AgentLoop:
                     return end
                 continue
             if outcome.stop_reason != "toolUse":
-                steers = [] if run.controls.checkpoints.made is not None else self._take_steers()
-                if not steers:
+                if not await self._goes_on(outcome.stop_reason):
                     return LoopOutcome("succeeded", outcome.stop_reason)
-                self._inject(steers)
                 continue
             if run.history.waiting:
                 break
-            self._inject(self._take_steers())
+            await self._hooks.inject(self._take_steers())
             if self._stuck.observe(run.history.messages):
                 return LoopOutcome("interrupted", STUCK)
         return LoopOutcome("interrupted", INTERACTION, pause=INTERACTION)
@@ -307,9 +311,12 @@ class AgentLoop:
             run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
             run.history.add_user(row)
 
-    def _inject(self, steers: list[Message]) -> None:
-        for row in steers:
-            self._run.history.add_user(row)
+    async def _goes_on(self, stop_reason: str) -> bool:
+        """Tell whether the agent has something to do after an answer without calls: a message that came
+        meanwhile, or the words of a hook."""
+        if self._run.controls.checkpoints.made is not None:
+            return False
+        return await self._hooks.inject(self._take_steers()) or await self._hooks.sends_back(stop_reason)
 
     def _failed(self, code: str, message: str) -> LoopOutcome:
         return LoopOutcome("failed", code, error={"code": code, "message": message})

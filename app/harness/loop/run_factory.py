@@ -21,6 +21,7 @@ from app.harness.hooks.agent_plugins import Caller
 from app.harness.hooks.session_start import SessionRecall
 from app.harness.loop.active_run import ActiveRun, Owner
 from app.harness.loop.loop import AgentLoop
+from app.harness.loop.run_hooks import RunHooks
 from app.harness.loop.run_services import CallServices, RunServices, model_of
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.prompts.assemble import SystemPrompt, environment
@@ -268,6 +269,7 @@ def _loop(
         pipeline=services.pipeline,
         tools=services.tools,
         compaction=services.compaction,
+        hooks=RunHooks(context, services.hooks.commands),
         take_steers=take_steers,
     )
 

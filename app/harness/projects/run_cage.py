@@ -15,6 +15,7 @@ from typing import Any
 from app.cages.file_grants import FileGrants
 from app.cages.protected_names import is_protected
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.dsl.spec_cage import CageSpec
 from app.programs import installed_below
 
 Parts = tuple[str, ...]
@@ -25,9 +26,12 @@ MAX_LINKS = 40
 def cage_of(project: CompiledProject, agent: CompiledAgent, root: Path) -> dict[str, Any] | None:
     """Return the compiled cage of an agent of the project at `root` as plain data, None when it has none.
     Blocks for as long as it takes to look where a few folders are."""
-    if agent.cage == "disabled":
-        return None
-    cage = agent.cage.model_dump()
+    return None if agent.cage == "disabled" else held_cage(project, agent.cage, root)
+
+
+def held_cage(project: CompiledProject, block: CageSpec, root: Path) -> dict[str, Any]:
+    """Return a cage block as plain data, with what steers or runs read-only. Blocks as `cage_of`."""
+    cage = block.model_dump()
     grants = FileGrants.of(cage["fs"], root)
     named = (*_packages(project), *project.guarded_files, *map(str, installed_below(root)))
     places = {parts for one in named for parts in _below(root, one) if not any(map(is_protected, parts))}

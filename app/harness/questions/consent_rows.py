@@ -140,7 +140,8 @@ def rejected(request: ConsentRequest, comment: str | None) -> ToolError:
     detail = {"needed": "the operator's consent", "reason": request.reason}
     if comment:
         message, detail["comment"] = f"The operator refused this, and says: {comment}", comment
-    code = "watchdog_denied" if request.source == "watchdog" else "permission_denied"
+    codes = {"watchdog": "watchdog_denied", "hook": "hook_denied"}
+    code = codes.get(request.source, "permission_denied")
     return ToolError(code, message, detail=detail)
 
 

@@ -21,6 +21,7 @@ from app.harness.run.plan import Plan
 from app.harness.run.scope import Scope
 from app.harness.run.todo_lists import SessionTodos
 from app.messages import ToolResult
+from app.storage.models import Message
 from app.tools.contract.ports import CallWaits
 from app.tools.contract.rules import PermissionRule
 
@@ -86,7 +87,8 @@ class Controls:
     `ending` is the reason for which it ends before its next step. `reminder` is that of the present step.
     With `calls_stay` it is paused: calls that wait for a person are left to the next run.
     `consents_given` are answers of people for calls that wait, by call id. `children` are the runs that it
-    waits for, by id. `checkpoints` is shared by the run of the root agent and all runs below it."""
+    waits for, by id. `checkpoints` is shared by the run of the root agent and all runs below it. `prompts`
+    are the messages of people that began it, until hooks have been shown them."""
 
     phase: Literal["model", "tools"] = "model"
     stopping: Stop | Literal[""] = ""
@@ -99,6 +101,7 @@ class Controls:
     consents_given: dict[str, tuple[GivenConsent, ...]] = field(default_factory=dict)
     children: dict[str, RunningChild] = field(default_factory=dict)
     step_calls: OpenStep | None = None
+    prompts: list[Message] = field(default_factory=list)
 
     @property
     def only_waits(self) -> bool:

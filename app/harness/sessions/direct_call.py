@@ -19,6 +19,7 @@ from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.guidance.agent_guidance import AgentGuidance
 from app.harness.guidance.system_parts import has_skills
 from app.harness.hooks.agent_plugins import Caller
+from app.harness.hooks.commands.reports import AUDIT, audit_data, event_of
 from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
@@ -37,6 +38,7 @@ from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.agents.definition import agent_tool_name
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.hook_report import HookReport
 from app.tools.contract.ports import (
     ChildAnswer,
     ChildTask,
@@ -88,6 +90,11 @@ class _Ports:
     def audit(self, event: str, data: dict[str, Any]) -> None:
         row, redacted = self._session.row, self._redactor.data(data)
         self.rows.append(session_audit(row, event, self._actor, redacted, agent_path=self._agent_path))
+
+    def hook_ended(self, report: HookReport) -> None:
+        self.audit(AUDIT, audit_data(report))
+        origin = Origin(agent_path=self._agent_path)
+        self._session.stream.record([event_of(report)], origin=origin, kept=True)
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         """The operator who makes a call consents to it, this once. The model of a remote client does not:

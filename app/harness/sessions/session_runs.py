@@ -337,6 +337,7 @@ class SessionRuns:
         waiting = [*(self._inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
+        active.context.controls.prompts = [row for row in rows if row.role == "operator"]
         events = [*closed.events, *(posted_event(row, queued=False) for row in rows)]
         edited, apply_edits = await self.parts.edits_to_apply(self._services.runs.storage)
         events += [*edited, active.started_event()]

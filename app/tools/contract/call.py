@@ -81,13 +81,14 @@ class ToolCallContext:
 
 class ToolMetadata(Frozen):
     """`output_path` is the file with what was cut, `diagnostics_after_edit` the findings of a language server
-    in edited files, `cage_notes` events in the caller's cage."""
+    in edited files, `cage_notes` events in the caller's cage, `hook_notes` the words of hooks."""
 
     duration_ms: int = 0
     truncated: bool | None = None
     output_path: str | None = None
     diagnostics_after_edit: EditFindings | None = None
     cage_notes: tuple[str, ...] | None = None
+    hook_notes: tuple[str, ...] | None = None
 
 
 class ToolEnvelope(Frozen):
@@ -126,6 +127,11 @@ class ToolEnvelope(Frozen):
         metadata = self.metadata.model_copy(update={"cage_notes": notes})
         return self.model_copy(update={"metadata": metadata})
 
+    def with_hook_notes(self, notes: tuple[str, ...]) -> ToolEnvelope:
+        """Return the same answer with the words of hooks."""
+        metadata = self.metadata.model_copy(update={"hook_notes": notes})
+        return self.model_copy(update={"metadata": metadata})
+
     def as_json(self) -> dict[str, Any]:
         """Return the envelope as plain data, without the fields that do not apply."""
         shown: dict[str, Any] = {"type": self.type}
@@ -141,8 +147,9 @@ class ToolEnvelope(Frozen):
 
     def model_text(self) -> str:
         """Return the text for the model: one line of JSON, the body as plain text, findings after an edit,
-        notes on the cage. An error is its code and message; `detail` is for programs."""
+        notes on the cage, words of hooks. An error is its code and message; `detail` is for programs."""
         notes = [f"Note: {note}" for note in self.metadata.cage_notes or ()]
+        notes += self.metadata.hook_notes or ()
         if self.is_error:
             return "\n".join([f"Error {self.code}: {self.error_text}", *notes])
         head = self.data

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, get_args
 from pydantic import Field
 
 from app.messages import Frozen
+from app.tools.contract.hook_report import HookReport
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 TodoState = Literal["pending", "in_progress", "completed"]
@@ -158,6 +159,9 @@ class ToolPorts(Protocol):
 
     def request_checkpoint(self, reason: str | None) -> None:
         """Pause the run for the operator after the model's answer. Raises ToolError when no run can."""
+
+    def hook_ended(self, report: HookReport) -> None:
+        """Record and publish that a hook of the call has ended. Must not raise."""
 
 
 class WriteObserver(Protocol):

@@ -98,6 +98,6 @@ class ConsentRequest:
     permission: str
     subjects: tuple[str, ...]
     reason: str
-    source: Literal["rule", "watchdog"]
+    source: Literal["rule", "watchdog", "hook"]
     suggestions: tuple[PermissionRule, ...] = ()
     about: tuple[Subject, ...] = ()

@@ -1,7 +1,7 @@
 """Calls tools, for models and operators alike.
 
-Owns: the order of steps: look up, scope, enabled, validate, capabilities, rules, watchdogs, run, follow.
-Never: a step's decision.
+Owns: the order of steps: look up, scope, enabled, validate, capabilities, rules, watchdogs, hooks, run,
+follow. Never: a step's decision.
 
 `ToolService.call` raises nothing but `asyncio.CancelledError`, and `CallWaits` when the call waits for a
 person.
@@ -23,11 +23,12 @@ from app.tools.authorisation.permission_rules import check_rules
 from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.contract.call import PathConsent, ToolCallContext, ToolEnvelope
-from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
+from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, Effects, OwnTools, ToolDefinition
 from app.tools.contract.naming import rule_name, wire_name
 from app.tools.contract.output import envelope_of, without_secrets
 from app.tools.contract.ports import WriteObserver
 from app.tools.dispatch.arguments import misplaced, parse_arguments, validate
+from app.tools.dispatch.hooks import CallHooks, Hooks
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.dispatch.wrappers import audited, contained
 from app.tools.processes.cage_notes import with_way_out
@@ -71,6 +72,7 @@ class ToolService:
         *,
         watchdogs: Sequence[Watchdog] = (),
         after_edit: AfterEdit | None = None,
+        hooks: Hooks | None = None,
         redactor: Redactor | None = None,
         settle: Settle = no_notes,
     ) -> None:
@@ -79,6 +81,7 @@ class ToolService:
         self._redactor = redactor
         self._watchdogs = tuple(watchdogs)
         self._after_edit = after_edit
+        self._hooks = hooks
 
     async def call(
         self,
@@ -132,10 +135,20 @@ class ToolService:
     async def _answer(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext, own: OwnTools
     ) -> ToolEnvelope:
-        result = await self._permitted(definition, params, context)
-        if isinstance(result, Delegation):
-            result = await self._delegated(result, context, own)
-        return await envelope_of(definition, result, context)
+        hooks = None if self._hooks is None else self._hooks.of_call(context)
+        try:
+            result = await self._permitted(definition, params, context, hooks)
+            if isinstance(result, Delegation):
+                result = await self._delegated(result, context, own, hooks)
+            envelope = await envelope_of(definition, result, context)
+        except ToolError as error:
+            if hooks is None:
+                raise
+            envelope = await hooks.after(ToolEnvelope.of_error(error))
+            if envelope.metadata.hook_notes is None:
+                raise
+            return envelope
+        return envelope if hooks is None else await hooks.after(envelope)
 
     def _observer(
         self, definition: ToolDefinition, context: ToolCallContext, allowed: Collection[str]
@@ -156,10 +169,17 @@ class ToolService:
         return self._after_edit.follow(context, allowed, may_call)
 
     async def _permitted(
-        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
+        self,
+        definition: ToolDefinition,
+        params: BaseModel,
+        context: ToolCallContext,
+        hooks: CallHooks | None,
     ) -> BaseModel | Delegation:
         try:
             context = await self._authorised(definition, params, context)
+            if hooks is not None:
+                effects, tools = _use(definition, params)
+                await hooks.before(definition, tools, effects, params, context)
             return await definition.run(params, context)
         except ToolError as error:
             raise with_way_out(misplaced(definition, error), context) from None
@@ -168,23 +188,23 @@ class ToolService:
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
     ) -> ToolCallContext:
         """Return the context to run the call with. Raises ToolError when a layer refuses it."""
-        effects = definition.effects(params)
-        names = (*_names(definition, params), *effects.judged_as)
-        tools = tuple(dict.fromkeys(map(rule_name, names)))
+        effects, tools = _use(definition, params)
         check_capabilities(definition, effects, context)
         context = replace(context, paths=PathConsent(path_rule_names(tools, effects)))
         context = await check_rules(definition, tools, effects, context)
         await consult(self._watchdogs, definition, params, context)
         return context
 
-    async def _delegated(self, delegation: Delegation, context: ToolCallContext, own: OwnTools) -> BaseModel:
+    async def _delegated(
+        self, delegation: Delegation, context: ToolCallContext, own: OwnTools, hooks: CallHooks | None
+    ) -> BaseModel:
         """Run the call that a tool left to another one, with all that such a call must pass."""
         definition = self.find(delegation.tool, own)
         if definition is None:
             raise LookupError(f"there is no tool {delegation.tool!r} to delegate to")
         try:
             params = delegation.adjust(validate(definition, delegation.arguments))
-            result = await self._permitted(definition, params, context)
+            result = await self._permitted(definition, params, context, hooks)
         except ToolError as error:
             raise delegation.explain(error) from None
         if isinstance(result, Delegation):
@@ -238,6 +258,13 @@ def _check_action(definition: ToolDefinition, params: BaseModel, allowed: Collec
     for needed in (action, *also):
         if needed not in allowed:
             raise _not_found(f"{needed} is not enabled for this agent", needed, allowed)
+
+
+def _use(definition: ToolDefinition, params: BaseModel) -> tuple[Effects, tuple[str, ...]]:
+    """Return what a call touches, and the names of tools and actions whose rules apply to it."""
+    effects = definition.effects(params)
+    names = (*_names(definition, params), *effects.judged_as)
+    return effects, tuple(dict.fromkeys(map(rule_name, names)))
 
 
 def _names(definition: ToolDefinition, params: BaseModel) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ Dispatch = Callable[[], Awaitable[ToolEnvelope]]
 
 DENIALS = frozenset(
     {"capability_denied", "principal_scope_violation", "watchdog_denied", "cage_unavailable"}
-    | {"dap_requires_relaxed_seccomp", "rename_scope_exceeds_cage", "address_refused"}
+    | {"dap_requires_relaxed_seccomp", "rename_scope_exceeds_cage", "address_refused", "hook_denied"}
 )
 
 
