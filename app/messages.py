@@ -13,6 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
+TOOL_SEARCH = "tool_search"
+CALL_TOOL = "call_tool"
+"""The tools by which a model finds and calls those that a request does not have in full."""
+
 NUDGE = "Continue where you stopped."
 """What a model is sent when a run goes on without a new message."""
 
@@ -130,12 +134,15 @@ class Cost(Frozen):
 
 
 class ToolSpec(Frozen):
-    """A tool as a model is shown it. `name` is kaged's; adapters send `wire_name`."""
+    """A tool as a model is shown it. `name` is kaged's; adapters send `wire_name`. Requests have tools that
+    are `full`. `tool_search` finds those that are `deferred`, which the session had from its start, and those
+    that are `late`, which came while it lasted."""
 
     name: str
     wire_name: str
     description: str
     parameters: dict[str, Any]
+    loading: Literal["full", "deferred", "late"] = "full"
 
 
 class SystemBlock(Frozen):

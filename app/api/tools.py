@@ -25,9 +25,10 @@ from app.errors import Forbidden, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.loop.run_factory import child_tools
+from app.harness.projects.tool_selection import tool_specs
+from app.messages import ToolSpec
 from app.tools.contract.definition import ToolDefinition
 from app.tools.contract.schema import result_schema
-from app.tools.dispatch.registry import spec_of
 
 T = TypeVar("T")
 
@@ -75,33 +76,19 @@ async def list_agent_tools(
 ) -> PageOf[AgentToolAnswer]:
     """The tools by name, each with the rule that decided and the parameters that the model gets."""
     agent = _agent(services.projects.compiled(project_id), agent_path)
-    allowed = _allowed(agent)
-    tools = []
-    for name, tool in agent.tools.items():
-        shown = tool.enabled and services.registry.get(name) is not None
-        spec = services.registry.spec(name, allowed=allowed, description=tool.description) if shown else None
-        tools.append(
-            AgentToolAnswer(
-                name=name,
-                enabled=tool.enabled,
-                origin=tool.origin,
-                description=spec.description if spec is not None else tool.description,
-                parameters=spec.parameters if spec is not None else None,
-            )
-        )
     root = services.projects.root_of(project_id)
     given = await services.hooks.tools(Caller(principal.actor, project_id, root, agent, None))
-    for definition in (*child_tools(agent).values(), *given.values()):
-        spec = spec_of(definition)
-        tools.append(
-            AgentToolAnswer(
-                name=definition.name,
-                enabled=True,
-                origin="subagent" if definition.source == "agent" else definition.source,
-                description=spec.description,
-                parameters=spec.parameters,
-            )
-        )
+    own = child_tools(agent) | given
+    specs = {spec.name: spec for spec in tool_specs(services.registry, agent, own)}
+    tools = [
+        _agent_tool(name, tool.origin, specs.get(name), tool.description)
+        for name, tool in agent.tools.items()
+    ]
+    tools += [
+        _agent_tool(name, "subagent" if definition.source == "agent" else definition.source, specs.get(name))
+        for name, definition in own.items()
+        if name in specs
+    ]
     return answer_page(page_by_name("agent tools", tools, attrgetter("name"), page), lambda tool: tool)
 
 
@@ -167,17 +154,22 @@ def _tool(services: Services, definition: ToolDefinition) -> ToolAnswer:
     )
 
 
+def _agent_tool(
+    name: str, origin: str, spec: ToolSpec | None, description: str | None = None
+) -> AgentToolAnswer:
+    return AgentToolAnswer(
+        name=name,
+        enabled=spec is not None,
+        origin=origin,
+        loading=None if spec is None else spec.loading,
+        description=description if spec is None else spec.description,
+        parameters=None if spec is None else spec.parameters,
+    )
+
+
 def _agent(project: CompiledProject, agent_path: str) -> CompiledAgent:
     agent = project.agent(agent_path)
     if agent is None:
         paths = [known.path for known in project.agents()]
         raise NotFound(f"The project has no agent {agent_path}.", details={"agents": paths})
     return agent
-
-
-def _allowed(agent: CompiledAgent) -> frozenset[str]:
-    """Return the names of the agent's tools, and of each enabled action as `tool.action`."""
-    names = set(agent.enabled_tools())
-    for name in agent.enabled_tools():
-        names |= {f"{name}.{action}" for action, state in agent.tools[name].actions.items() if state.enabled}
-    return frozenset(names)

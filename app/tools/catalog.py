@@ -17,6 +17,7 @@ from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.debug import debug
 from app.tools.dialogue import ask, form, plan
+from app.tools.discovery import call_tool, tool_search
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
@@ -97,5 +98,7 @@ def build_registry(  # noqa: PLR0913
         ),
         search.build(access),
         fetch.build(access, processes, environment),
+        tool_search.build(),
+        call_tool.build(),
     )
     return ToolRegistry(definitions, GROUPS)

@@ -36,7 +36,7 @@ def frames(reply: Reply, request: RecordedRequest) -> Iterator[bytes | Control]:
     base = {"id": reply.response_id, "object": "response", "model": "fake-model"}
     yield _event("response.created", response={**base, "status": "in_progress", "output": []})
     yield _event("response.in_progress", response={**base, "status": "in_progress", "output": []})
-    writer = _Items()
+    writer = _Items(searches=any(t.get("type") == "tool_search" for t in request.json.get("tools", ())))
     for part in reply.parts:
         match part:
             case StreamError():
@@ -64,8 +64,9 @@ def frames(reply: Reply, request: RecordedRequest) -> Iterator[bytes | Control]:
 class _Items:
     """Numbers the output items and keeps a message open while text follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, searches: bool) -> None:
         self.done: list[dict[str, Any]] = []
+        self._searches = searches
         self._texts: list[str] = []
 
     def write(self, part: Part) -> Iterator[bytes]:
@@ -111,6 +112,12 @@ class _Items:
         yield self._finished({**start, "summary": summary, "encrypted_content": part.signature})
 
     def _call(self, part: ToolCall) -> Iterator[bytes]:
+        if self._searches and part.name == "tool_search":
+            search = {"type": "tool_search_call", "id": self._id("tsc"), "call_id": part.id}
+            search |= {"execution": "client", "status": "completed", "arguments": part.arguments}
+            yield self._added({**search, "status": "in_progress", "arguments": {}})
+            yield self._finished(search)
+            return
         item = {"type": "function_call", "id": self._id("fc"), "call_id": part.id, "name": part.name}
         yield self._added({**item, "arguments": ""})
         pieces = part.argument_pieces()

@@ -11,6 +11,7 @@ import pytest
 
 from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
+from app.messages import ToolSpec
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import ToolDefinition
@@ -37,6 +38,7 @@ class Ports:
     reports: list[HookReport] = field(default_factory=list)
     folders: tuple[Path, ...] = ()
     calls: int = 0
+    hidden_tools: tuple[ToolSpec, ...] = ()
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -65,6 +67,9 @@ class Ports:
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {}
+
+    def tools_to_find(self) -> Sequence[ToolSpec]:
+        return self.hidden_tools
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         raise ToolError("no_subagents", "There are none here.")

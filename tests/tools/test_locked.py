@@ -15,7 +15,7 @@ from app.tools.contract.rules import PermissionRule
 
 LOCKED = (
     *("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill"),
-    *("web_search", "web_fetch"),
+    *("web_search", "web_fetch", "tool_search"),
 )
 
 

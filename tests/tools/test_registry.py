@@ -61,7 +61,7 @@ def test_the_built_in_groups_are_known(desk):
     groups = desk.service.registry.groups()
     assert groups["@files"] == ("file.read", "file.write", "file.create", "edit.text", "edit.ast")
     names = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill")
-    assert groups["@locked"] == (*names, "web_search", "web_fetch")
+    assert groups["@locked"] == (*names, "web_search", "web_fetch", "tool_search")
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,10 @@ class AgentToolAnswer(AnswerModel):
     name: str
     enabled: bool
     origin: str
+    loading: Literal["full", "deferred", "late"] | None = Field(
+        description="Whether every request has the tool in `full`, or `tool_search` finds it; null when the "
+        "tool is disabled."
+    )
     description: str | None
     parameters: dict[str, Any] | None = Field(
         description="What the model gets; null when the tool is disabled."

@@ -97,6 +97,7 @@ class ConversationEstimate:
         """Count system prompt and tools once for each distinct pair of objects."""
         if self._fixed is None or self._fixed[0] is not system or self._fixed[1] is not tools:
             count = sum(estimate_text(block.text) for block in system)
-            count += sum(estimate_text(t.description) + len(str(t.parameters)) // 4 for t in tools)
+            sent = (tool for tool in tools if tool.loading == "full")
+            count += sum(estimate_text(t.description) + len(str(t.parameters)) // 4 for t in sent)
             self._fixed = (system, tools, count)
         return self._fixed[2]

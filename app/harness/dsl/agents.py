@@ -104,6 +104,7 @@ class AgentCompiler:
             output=self._output(spec, node),
             cage=cage,
             tools=self.resolver.resolve(spec.tools, is_root=above is None),
+            tools_loading=spec.tools_loading,
             children={key: child for key, child in children.items() if child is not None},
             compaction=compaction,
             max_steps=spec.max_steps,

@@ -94,6 +94,8 @@ class CompiledAgent(CompiledModel):
     output: dict[str, Any] | None = None
     cage: Literal["disabled"] | CageSpec
     tools: dict[str, ResolvedTool]
+    tools_loading: Literal["deferred", "eager"] = "eager"
+    """Of a project that an older release compiled: `eager`, so that its sessions keep their list of tools."""
     children: dict[str, CompiledAgent]
     compaction: CompiledCompaction
     max_steps: int | None

@@ -217,6 +217,8 @@ class AgentSpec(StrictModel):
     """Tool, `tool.action`, glob or `@group` to whether the agent has it. The most specific entry wins."""
     tool_overrides: dict[ToolPattern, ToolOverride] | None = Field(default=None, max_length=512)
     """Another name for `tools`; only one of the two may stand on an agent."""
+    tools_loading: Literal["deferred", "eager"] = "deferred"
+    """Whether a request has only the common tools in full and `tool_search` finds the others, or has all."""
     permissions: list[PermissionRule] = Field(default=[], max_length=512)
     """Rules for the use of tools by this agent."""
     subagents: dict[

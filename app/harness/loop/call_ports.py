@@ -12,10 +12,12 @@ from typing import Any
 from app.events.union import ToolProgress
 from app.harness.loop.run_hooks import record_hook
 from app.harness.loop.run_services import CallServices
+from app.harness.projects.tool_selection import to_find
 from app.harness.questions.consent_rows import rejected
 from app.harness.run.answers import GivenConsent
 from app.harness.run.call_counts import calls_made
 from app.harness.run.run_context import RunContext
+from app.messages import ToolSpec
 from app.observability import Span
 from app.tools.contract.hook_report import HookReport
 from app.tools.contract.ports import (
@@ -94,6 +96,9 @@ class CallPorts:
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._run.scope.agent.children.items()}
+
+    def tools_to_find(self) -> tuple[ToolSpec, ...]:
+        return to_find(self._run.plan.tools, self._run.plan.allowed_tools)
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         delegations = self._calls.delegations

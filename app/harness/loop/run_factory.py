@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from app.harness.conversation.estimate import ConversationEstimate
@@ -28,6 +28,7 @@ from app.harness.projects.prompts.assemble import SystemPrompt, environment
 from app.harness.projects.prompts.session_prompts import SessionPrompts
 from app.harness.projects.prompts.store import PromptStore
 from app.harness.projects.run_cage import cage_of
+from app.harness.projects.tool_loading import SessionTools
 from app.harness.projects.tool_selection import allowed_tools, tool_specs
 from app.harness.run.answers import WaitingCall
 from app.harness.run.journal import Journal
@@ -65,6 +66,7 @@ class RootAgent:
     calls: CallServices
     remind: Remind | None
     files_noted: Callable[[], Awaitable[None]]
+    tools: SessionTools = field(default_factory=SessionTools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ async def root_context(
     plan = Plan(
         route=route,
         system=await _system_of(services, root, row, project, guidance, surroundings),
-        tools=tool_specs(services.tools.registry, agent, extra),
+        tools=root.tools.keep(tool_specs(services.tools.registry, agent, extra), project.digest),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=services.scratch_root / row.id,
         permissions=services.questions.rules,

@@ -80,7 +80,7 @@ class Turn:
         self._pipeline = pipeline
         self._message_id = new_id("msg")
         self._position = run.history.take_position()
-        self._answer = Answer(run.history.call_ids)
+        self._answer = Answer(run.history.call_ids, run.plan.tools)
         self._record = ModelCallRecord(run)
         self._asked = run.plan.route.candidates[0]
         self._attempt = 1

@@ -17,7 +17,7 @@ from app.errors import ConfigError
 from app.harness.providers.connection import CONNECTION_OPTIONS, Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.folding import Fold, fold_stream
-from app.harness.providers.provider import EncodedOnce, ModelRequest, Provider, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, Provider, WireRequest, in_full
 from app.harness.providers.wire_json import as_object, as_objects
 from app.messages import ToolSpec
 
@@ -87,7 +87,9 @@ class HttpProvider(ABC):
         self.name = name
         self._connection = connection
         self._headers = headers
-        self._tools = EncodedOnce(encode_tools)
+        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(
+            lambda tools: encode_tools(in_full(tools))
+        )
         self._models_path = models_path
 
     @abstractmethod

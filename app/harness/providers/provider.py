@@ -43,9 +43,10 @@ class EncodingCache:
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One model call, in kaged's words. `max_output_tokens` None leaves it to the provider
-    (or the adapter's documented default where the provider demands a value). `reminder` is the last thing
-    that the model reads: of this call alone, behind what is cached, in the system's name where the
-    provider knows such a message there, else in the user's."""
+    (or the adapter's documented default where the provider demands a value). `tools` are all that the model
+    may call; the adapter sends those that are `full`, and others where the provider has means of its own for
+    them. `reminder` is the last thing that the model reads: of this call alone, behind what is cached, in the
+    system's name where the provider knows such a message there, else in the user's."""
 
     model: str
     system: tuple[SystemBlock, ...]
@@ -55,6 +56,11 @@ class ModelRequest:
     session_id: str = ""
     cache: EncodingCache = field(default_factory=EncodingCache)
     reminder: str | None = None
+
+
+def in_full(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return the tools that a request has in full."""
+    return tuple(tool for tool in tools if tool.loading == "full")
 
 
 @dataclass(frozen=True, slots=True)

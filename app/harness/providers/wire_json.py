@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import orjson
 import xxhash
 
-from app.messages import ToolCallBlock, ToolSpec
+from app.messages import CALL_TOOL, ToolCallBlock, ToolSpec
 
 INVALID_ARGUMENTS_KEY = "INVALID_JSON"
 """Providers demand an object where a model wrote something else; its text goes back under this key."""
@@ -134,11 +134,35 @@ def wire_id(identifier: str) -> str:
 
 
 class ToolNames:
-    """kaged's names and wire names of one request's tools, both ways."""
+    """kaged's names and wire names of one request's tools, both ways.
 
-    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+    A call of a tool that the provider does not know goes back to the model as it is to write such calls, with
+    `call_tool`, where the request has that tool. `loads` are the kinds of tools that the provider knows; None
+    where it learns of further ones itself."""
+
+    def __init__(self, tools: Sequence[ToolSpec], loads: Collection[str] | None = ("full",)) -> None:
         self._wire = {tool.name: tool.wire_name for tool in tools}
         self._kaged = {wire: name for name, wire in self._wire.items()}
+        self._known = frozenset(tool.name for tool in tools if loads is None or tool.loading in loads)
+        self._wraps = loads is not None and CALL_TOOL in self._known
+
+    def knows(self, name: str) -> bool:
+        """Tell whether the provider knows a tool by kaged's name."""
+        return name in self._known
+
+    def call(self, call: ToolCallBlock) -> tuple[str, dict[str, Any]]:
+        """Return the name and the arguments of a call as they go back to a model."""
+        arguments = arguments_to_send(call)
+        if self.is_wrapped(call.name):
+            return CALL_TOOL, {"name": call.name, "arguments": arguments}
+        return self.to_wire(call.name), arguments
+
+    def result(self, name: str) -> str:
+        """Return the name of the call that a tool's result answers."""
+        return CALL_TOOL if self.is_wrapped(name) else self.to_wire(name)
+
+    def is_wrapped(self, name: str) -> bool:
+        return self._wraps and name not in self._known
 
     def to_wire(self, name: str) -> str:
         """Return the wire name; a name that is not offered now still becomes a legal one."""

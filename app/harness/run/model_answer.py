@@ -6,11 +6,12 @@ Owns: the shapes of `message.end` and of a message row's details. Never: I/O.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.events.union import MessageEnd, MessageStats, WireUsage
+from app.harness.providers.called_tool import called_tool
 from app.harness.providers.deltas import (
     BlockAssembler,
     Delta,
@@ -21,8 +22,9 @@ from app.harness.providers.deltas import (
     UsageSoFar,
 )
 from app.harness.providers.errors import ProviderError
+from app.harness.providers.wire_json import ToolNames
 from app.harness.run.processor import Generation
-from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
+from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, ToolSpec, Usage
 from app.states import ToolCallState
 from app.storage.models import MessageDetails
 
@@ -40,10 +42,12 @@ class RecordedCall:
 
 class Answer:
     """Collects deltas. Durations are milliseconds, measured from the opening of the stream. `taken` are
-    the ids of earlier calls: some servers count each answer's calls from 0, and others refuse that."""
+    the ids of earlier calls: some servers count each answer's calls from 0, and others refuse that.
+    `tools` are those that the model may call."""
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
+    def __init__(self, taken: Collection[str] = (), tools: Sequence[ToolSpec] = ()) -> None:
         self._taken = taken
+        self._names = ToolNames(tools)
         self.usage = Usage()
         self.stop_reason: StopReason = "stop"
         self.characters = 0
@@ -71,16 +75,17 @@ class Answer:
         self._stale = False
 
     def tamed(self, delta: Delta) -> Delta:
-        """Return the delta; a call has a name and an id of bounded length, and no other's id."""
+        """Return the delta. A call is the tool's own, not that of `call_tool`; it has a name and an id of
+        bounded length, and no other's id."""
         if not isinstance(delta, ToolCallReady):
             return delta
-        call = delta.call
+        call = called_tool(delta.call, self._names)
         name, identifier = call.name[:MAX_NAME_CHARACTERS], call.id[:MAX_NAME_CHARACTERS]
         number, free = 2, identifier
         while free in self.recorded or free in self._taken:
             number, free = number + 1, f"{identifier}_{number}"
         if (name, free) == (call.name, call.id):
-            return delta
+            return delta if call is delta.call else ToolCallReady(call)
         return ToolCallReady(call.model_copy(update={"name": name, "id": free}))
 
     def add(self, delta: Delta) -> None:

@@ -23,7 +23,7 @@ from app.harness.hooks.commands.reports import AUDIT, audit_data, event_of
 from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
-from app.harness.projects.tool_selection import allowed_tools
+from app.harness.projects.tool_selection import allowed_tools, to_find, tool_specs
 from app.harness.run.call_counts import calls_made
 from app.harness.run.journal import Journal
 from app.harness.run.scope import Scope
@@ -33,6 +33,7 @@ from app.harness.sessions.remote_client import CallOutsideRuns, RemoteClient, as
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.ids import new_id, now_ms
+from app.messages import ToolSpec
 from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
@@ -66,6 +67,7 @@ class _Ports:
         outside: CallOutsideRuns,
     ) -> None:
         self.rows: list[AuditEvent] = []
+        self.to_find: tuple[ToolSpec, ...] = ()
         self._session = session
         self._redactor = services.runs.redactor
         self._storage = services.runs.storage
@@ -125,6 +127,9 @@ class _Ports:
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._agent.children.items()}
+
+    def tools_to_find(self) -> tuple[ToolSpec, ...]:
+        return self.to_find
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         raise ToolError(
@@ -252,9 +257,9 @@ async def call_directly(
         await services.runs.storage.write(lambda uow: uow.tool_calls.add(row))
         caller = Caller(actor, context.project_id, context.project_root, agent, session.id)
         own = await extra_tools(services.runs, caller)
-        envelope = await services.runs.tools.call(
-            name, params, context, allowed=allowed_tools(agent, own), own=own
-        )
+        allowed = allowed_tools(agent, own)
+        ports.to_find = to_find(tool_specs(services.runs.tools.registry, agent, own), allowed)
+        envelope = await services.runs.tools.call(name, params, context, allowed=allowed, own=own)
         envelope = envelope if remote is None else await for_model(envelope, name, context)
         state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
     finally:

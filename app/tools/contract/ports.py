@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from pydantic import Field
 
-from app.messages import Frozen
+from app.messages import Frozen, ToolSpec
 from app.tools.contract.hook_report import HookReport
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
@@ -139,6 +139,9 @@ class ToolPorts(Protocol):
 
     def children(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the caller's subagents by key, each with the JSON Schema of its input."""
+
+    def tools_to_find(self) -> Sequence[ToolSpec]:
+        """Return the caller's tools that its requests do not have in full."""
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         """Run `task` in a subagent of the caller, and return its answer. Raises ToolError when it is refused,

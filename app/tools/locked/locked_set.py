@@ -22,7 +22,7 @@ from app.tools.search.text_search import TextLimits
 
 NAMES = (
     *("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question", "skill"),
-    *("web_search", "web_fetch"),
+    *("web_search", "web_fetch", "tool_search"),
 )
 
 
@@ -37,8 +37,8 @@ def build(
     bash: ToolDefinition,
     kept: KeptLists | None = None,
 ) -> tuple[ToolDefinition, ...]:
-    """Return the tools, in the order of `NAMES`, over the dotted ones that are given. Those of the web have
-    no other names; their family builds them."""
+    """Return the tools, in the order of `NAMES`, over the dotted ones that are given. Those of the
+    web and the search for tools have no other names; their families build them."""
     finding = glob.build(project_files, processes, environment, limits=FileLimits(shown=1_000), kept=kept)
     searching = grep.build(project_files, processes, environment, limits=TextLimits(shown_rows=200))
     return (

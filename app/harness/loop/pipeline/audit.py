@@ -50,7 +50,7 @@ class AuditProcessor(Processor):
                 "messages": len(request.messages),
                 "last_message_id": run.history.last_message_id,
                 "system": run.journal.system_digest(request.system),
-                "tool_count": len(request.tools),
+                "tool_count": sum(1 for tool in request.tools if tool.loading == "full"),
                 "request_digest": run.controls.request_digest,
                 "request_bytes": len(wire.body),
                 **({} if limit is None else {"max_output_tokens": limit}),

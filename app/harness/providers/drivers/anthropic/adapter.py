@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+import httpx2
 from pydantic import Field
 
 from app.config import ProviderSettings
+from app.harness.providers.called_tool import found_tools
 from app.harness.providers.connection import Connection
 from app.harness.providers.driver import Driver, DriverOptions, HttpProvider, credential_header, read_options
 from app.harness.providers.drivers.anthropic.events import DRIVER, AnthropicFold
-from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest, in_full
 from app.harness.providers.wire_json import (
     ToolNames,
-    arguments_to_send,
     dump,
     join_request,
     wire_id,
@@ -48,18 +49,23 @@ _LEAST_BUDGET = 1024
 _MARKER = {"type": "ephemeral"}
 _MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2})(?!\d))?")
 _FIRST_ADAPTIVE = (4, 6)
+_FIRST_DEFERRING = (4, 5)
+_HOST = "api.anthropic.com"
 
 
 class AnthropicOptions(DriverOptions):
     """`providers.NAME.options` of this driver. `thinking_budget` (tokens) switches thinking on;
     `thinking` says which kind the model takes when its name does not tell; `effort` is passed on;
-    `max_output_tokens` stands in place of 8192; `cache` false sends no cache markers."""
+    `max_output_tokens` stands in place of 8192; `cache` false sends no cache markers. `native_tool_search`
+    says whether tools that a search finds go with `defer_loading` and come as `tool_reference`, by default at
+    Anthropic's own address for models that are known to take it."""
 
     thinking_budget: int = Field(default=0, ge=0)
     thinking: Literal["enabled", "adaptive"] | None = None
     effort: str | None = None
     max_output_tokens: int = Field(default=DEFAULT_MAX_OUTPUT_TOKENS, gt=0)
     cache: bool = True
+    native_tool_search: bool | None = None
 
 
 class AnthropicProvider(HttpProvider):
@@ -76,6 +82,8 @@ class AnthropicProvider(HttpProvider):
         models = f"{self._prefix}/models?limit=1000"
         super().__init__(name, connection, headers, self._encode_tools, models)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._encode_system)
+        self._deferring: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(self._encode_deferring)
+        self._own_server = httpx2.URL(connection.base_url).host == _HOST
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache, and the two
@@ -94,8 +102,10 @@ class AnthropicProvider(HttpProvider):
         members: list[tuple[str, bytes]] = []
         if any(block.text.strip() for block in request.system):
             members.append(("system", self._system(request.system)))
-        members += self._encoded_tools(request)
-        messages = _messages(request, ToolNames(request.tools), self._options.cache)
+        native = self._defers(request)
+        members += [("tools", self._deferring(request.tools))] if native else self._encoded_tools(request)
+        names = ToolNames(request.tools, ("full", "deferred")) if native else ToolNames(request.tools)
+        messages = _messages(request, names, cached=self._options.cache, native=native)
         body = join_request(head, members, "messages", messages)
         return WireRequest(path=f"{self._prefix}/messages", body=body)
 
@@ -122,18 +132,24 @@ class AnthropicProvider(HttpProvider):
             return limit, None
         return limit, {"type": "enabled", "budget_tokens": budget}
 
+    def _defers(self, request: ModelRequest) -> bool:
+        """Tell whether the request has deferred tools, and the API is to know them."""
+        chosen = self._options.native_tool_search
+        if chosen is None:
+            chosen = self._own_server and _version_of(request.model) >= _FIRST_DEFERRING
+        return chosen and any(tool.loading == "deferred" for tool in request.tools)
+
     def _encode_system(self, blocks: tuple[SystemBlock, ...]) -> bytes:
         return dump(self._with_marker([_text(block.text) for block in blocks if block.text.strip()]))
 
     def _encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        return dump(
-            self._with_marker(
-                [
-                    {"name": tool.wire_name, "description": tool.description, "input_schema": tool.parameters}
-                    for tool in tools
-                ]
-            )
-        )
+        return dump(self._with_marker([_tool(tool) for tool in tools]))
+
+    def _encode_deferring(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        """Behind the tools in full, and the cache marker, stand those of which the model reads nothing."""
+        full = self._with_marker([_tool(tool) for tool in in_full(tools)])
+        deferred = (tool for tool in tools if tool.loading == "deferred")
+        return dump([*full, *({**_tool(tool), "defer_loading": True} for tool in deferred)])
 
     def _with_marker(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if items and self._options.cache:
@@ -141,11 +157,18 @@ class AnthropicProvider(HttpProvider):
         return items
 
 
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.wire_name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _version_of(model: str) -> tuple[int, int]:
+    found = _MODEL_VERSION.search(model)
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
 def _thinking_kind(model: str) -> str:
     """Models from 4.6 on decide for themselves how long to think, and the newest refuse a budget."""
-    found = _MODEL_VERSION.search(model)
-    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
-    return "adaptive" if version >= _FIRST_ADAPTIVE else "enabled"
+    return "adaptive" if _version_of(model) >= _FIRST_ADAPTIVE else "enabled"
 
 
 def _may_think(messages: Sequence[ModelMessage]) -> bool:
@@ -164,10 +187,14 @@ def _may_think(messages: Sequence[ModelMessage]) -> bool:
     return True
 
 
-def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> list[bytes]:
-    parts = list(request.cache.encode(DRIVER, request.messages, lambda message: _encode(message, names)))
+def _messages(request: ModelRequest, names: ToolNames, *, cached: bool, native: bool) -> list[bytes]:
+    def encode(message: ModelMessage) -> bytes:
+        return _encode(message, names, native)
+
+    key = f"{DRIVER}:deferring" if native else DRIVER
+    parts = list(request.cache.encode(key, request.messages, encode))
     for index in _marked(request.messages, parts) if cached else ():
-        parts[index] = _encode(request.messages[index], names, marked=True)
+        parts[index] = _encode(request.messages[index], names, native, marked=True)
     if request.reminder is not None:
         # System messages stand only at the beginning here. Behind the markers: it is not cached.
         parts.append(dump({"role": "user", "content": [_text(request.reminder)]}))
@@ -192,9 +219,9 @@ def _marked(messages: Sequence[ModelMessage], encoded: Sequence[bytes]) -> Itera
         answered = answered or is_answer
 
 
-def _encode(message: ModelMessage, names: ToolNames, *, marked: bool = False) -> bytes:
+def _encode(message: ModelMessage, names: ToolNames, native: bool, *, marked: bool = False) -> bytes:
     """Return the message's JSON, or nothing when nothing of it may be sent."""
-    content = _content(message, names)
+    content = _content(message, names, native)
     if not content:
         return b""
     if marked:
@@ -203,7 +230,7 @@ def _encode(message: ModelMessage, names: ToolNames, *, marked: bool = False) ->
     return dump({"role": role, "content": content})
 
 
-def _content(message: ModelMessage, names: ToolNames) -> list[dict[str, Any]]:
+def _content(message: ModelMessage, names: ToolNames, native: bool) -> list[dict[str, Any]]:
     match message:
         case UserMessage(blocks=blocks):
             return [item for block in blocks if (item := _user_block(block)) is not None]
@@ -214,7 +241,7 @@ def _content(message: ModelMessage, names: ToolNames) -> list[dict[str, Any]]:
                 content.pop()
             return content
         case ToolResultsMessage(results=results):
-            return [_result(result) for result in results]
+            return [_result(result, names if native else None) for result in results]
 
 
 def _user_block(block: TextBlock | ImageBlock) -> dict[str, Any] | None:
@@ -237,12 +264,8 @@ def _answer_block(
         case ThinkingBlock():
             return {"type": "thinking", "thinking": block.text, "signature": block.signature}
         case ToolCallBlock():
-            return {
-                "type": "tool_use",
-                "id": wire_id(block.id),
-                "name": names.to_wire(block.name),
-                "input": arguments_to_send(block),
-            }
+            name, arguments = names.call(block)
+            return {"type": "tool_use", "id": wire_id(block.id), "name": name, "input": arguments}
 
 
 def _is_own_thinking(block: object) -> bool:
@@ -253,17 +276,28 @@ def _is_own_thinking(block: object) -> bool:
     )
 
 
-def _result(result: ToolResult) -> dict[str, Any]:
+def _result(result: ToolResult, deferring: ToolNames | None) -> dict[str, Any]:
+    """Return a result; `deferring` are the names of the request where the API knows the deferred tools."""
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(result.tool_call_id)}
     if result.is_error:
         # The API refuses an error without words, and one with pictures.
         block |= {"content": result.content or "failed", "is_error": True}
+    elif deferring is not None and (references := _references(result, deferring)):
+        block["content"] = references
     elif result.images:
         parts = (_user_block(TextBlock(text=result.content)), *map(_user_block, result.images))
         block["content"] = [part for part in parts if part is not None]
     elif result.content:
         block["content"] = result.content
     return block
+
+
+def _references(result: ToolResult, names: ToolNames) -> list[dict[str, Any]]:
+    """Return references to the tools that a search found; none where the API lacks one of them."""
+    found = [str(tool["name"]) for tool in found_tools(result)]
+    if not all(names.knows(name) for name in found):
+        return []
+    return [{"type": "tool_reference", "tool_name": names.to_wire(name)} for name in found]
 
 
 def _text(text: str) -> dict[str, Any]:

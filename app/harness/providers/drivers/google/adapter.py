@@ -20,7 +20,6 @@ from app.harness.providers.drivers.google.events import DRIVER, MADE_UP_ID, Goog
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
-    arguments_to_send,
     dump,
     join_request,
     wire_id,
@@ -185,7 +184,8 @@ def _attach(parts: Sequence[dict[str, Any]], position: int, signature: str) -> N
 
 
 def _call(block: ToolCallBlock, names: ToolNames) -> dict[str, Any]:
-    call: dict[str, Any] = {"name": names.to_wire(block.name), "args": arguments_to_send(block)}
+    name, arguments = names.call(block)
+    call: dict[str, Any] = {"name": name, "args": arguments}
     part: dict[str, Any] = {"functionCall": {**_sent_id(block.id), **call}}
     if block.signature is not None:
         part["thoughtSignature"] = block.signature
@@ -194,7 +194,7 @@ def _call(block: ToolCallBlock, names: ToolNames) -> dict[str, Any]:
 
 def _result(result: ToolResult, names: ToolNames) -> dict[str, Any]:
     outcome = {"error" if result.is_error else "output": result.content}
-    response = {"name": names.to_wire(result.name), "response": outcome}
+    response = {"name": names.result(result.name), "response": outcome}
     return {"functionResponse": {**_sent_id(result.tool_call_id), **response}}
 
 

@@ -16,7 +16,7 @@ from app.harness.providers.drivers.openai.answer import ChatFold
 from app.harness.providers.drivers.openai.reasoning_details import given_back
 from app.harness.providers.drivers.openai.servers import Server, known_server
 from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
-from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request
+from app.harness.providers.wire_json import ToolNames, dump, join_request
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -173,12 +173,10 @@ def _assistant(
             {
                 "id": server.call_id(call.id),
                 "type": "function",
-                "function": {
-                    "name": names.to_wire(call.name),
-                    "arguments": dump(arguments_to_send(call)).decode(),
-                },
+                "function": {"name": name, "arguments": dump(arguments).decode()},
             }
             for call in calls
+            for name, arguments in [names.call(call)]
         ]
     return encoded
 

@@ -19,8 +19,8 @@ from app.harness.providers.deltas import (
 )
 from app.harness.providers.folding import Fold
 from app.harness.providers.provider import ModelRequest
-from app.harness.providers.wire_json import as_count, as_object, as_objects, as_text, read_call
-from app.messages import Usage
+from app.harness.providers.wire_json import as_count, as_object, as_objects, as_text, dump, read_call
+from app.messages import TOOL_SEARCH, Usage
 
 DRIVER = "openai-responses"
 
@@ -90,6 +90,12 @@ class ResponsesFold(Fold):
         match item.get("type"):
             case "function_call":
                 yield self._call(began, item)
+            case "tool_search_call" if item.get("execution") != "server":
+                self.called = True
+                given = item.get("arguments")
+                raw = given if isinstance(given, str) else dump(given or {}).decode()
+                identifier = str(item.get("call_id") or item.get("id") or "")
+                yield ToolCallReady(read_call(identifier, TOOL_SEARCH, raw, self._names))
             case "reasoning":
                 yield from self._close_reasoning(began, item)
             case "message":

@@ -39,7 +39,7 @@ from app.harness.providers.drivers.replay.transcript import (
     load_transcript,
 )
 from app.harness.providers.errors import ProviderError
-from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.provider import ModelRequest, WireRequest, in_full
 from app.harness.providers.wire_json import dump, join_request, read_arguments
 from app.messages import (
     NUDGE,
@@ -91,7 +91,7 @@ class ReplayProvider:
             self.driver, request.messages, lambda message: dump(message.model_dump(exclude_defaults=False))
         )
         head = {"model": request.model, "system": [block.model_dump() for block in request.system]}
-        tools = dump([tool.model_dump() for tool in request.tools])
+        tools = dump([tool.model_dump(exclude={"loading"}) for tool in in_full(request.tools)])
         last = b"" if request.reminder is None else dump({"role": "system", "text": request.reminder})
         body = join_request(head, (("tools", tools),), "messages", (*encoded, last))
         return WireRequest(f"/{request.model}", body)
