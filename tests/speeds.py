@@ -50,7 +50,7 @@ SLOW: tuple[str, ...] = (
     "tests/e2e/test_kill_workflow.py",
     "tests/e2e/test_plan_restart.py",
     "tests/e2e/test_modes_page.py",
-    "tests/cli/test_modes.py::test_a_plan",
+    "tests/cli/test_modes.py",
     "tests/bridges/dap/test_stops.py",
     "tests/tools/code/test_diagnostics.py",
     "tests/bridges/lsp/test_lifecycle.py",

@@ -103,13 +103,9 @@ def add(
     grant more. A package is installed into the data folder, with no scripts of its own run meanwhile; what
     stands after `--` are then its arguments. An agent gets the server's tools by `NAME_*` in its `tools`.
     """
-    if sum(one is not None for one in (npm, pypi, url)) + bool(words and not (npm or pypi)) != 1:
-        raise click.UsageError("say one of: a command after `--`, --npm, --pypi, --url.")
-    if url is not None and (env or hosts or write or keep_home or no_cage):
-        raise click.UsageError("--env, --allow, --write, --keep-home and --no-cage are for a command.")
-    if url is None and header:
-        raise click.UsageError("--header is for --url.")
-    if no_cage and (hosts or write or keep_home):
+    grants = bool(hosts or write or keep_home)
+    _check_ways(words, (npm, pypi), url, runs=bool(env or grants or no_cage), header=bool(header))
+    if no_cage and grants:
         raise click.UsageError("--no-cage has no bounds that --allow, --write or --keep-home could widen.")
     from app.bridges.mcp.added_servers import AddedServer
     from app.bridges.mcp.entries import name_problem
@@ -143,6 +139,19 @@ def add(
     print_text(f"agents get its tools by  {name}_*: {{enabled: true}}  in their `tools`", dim=True)
     if name in settings.mcp:
         print_warning(f"[mcp.{name}] of the config file goes first; remove one of the two")
+
+
+def _check_ways(
+    words: tuple[str, ...], packages: tuple[str | None, ...], url: str | None, *, runs: bool, header: bool
+) -> None:
+    """Refuse several ways to one server, and options of another way. `runs` and `header`: such are given."""
+    named = sum(one is not None for one in (*packages, url))
+    if named + bool(words and not any(packages)) != 1:
+        raise click.UsageError("say one of: a command after `--`, --npm, --pypi, --url.")
+    if url is not None and runs:
+        raise click.UsageError("--env, --allow, --write, --keep-home and --no-cage are for a command.")
+    if url is None and header:
+        raise click.UsageError("--header is for --url.")
 
 
 def _cage(hosts: tuple[str, ...], write: bool, keep_home: bool) -> dict[str, Any] | None:

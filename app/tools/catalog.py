@@ -67,9 +67,8 @@ def build_registry(  # noqa: PLR0913
     )
     syntax = AstGrep(processes.own, environment)
     sources = SourceFiles(processes.own, rules_above, environment)
-    reading = read.build(files, processes, environment)
-    writing, editing = write.build(files), text.build(files)
-    access = web or WebAccess()
+    reading, writing = read.build(files, processes, environment), write.build(files)
+    editing, access = text.build(files), web or WebAccess()
     running = bash.build(terminals, files, processes, environment)
     definitions = (
         reading,

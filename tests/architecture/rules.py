@@ -30,8 +30,9 @@ _MERE_LOOKUPS = {
 }
 """Where a name is looked up on a path, and why that starts nothing which lies in a project. Programs of the
 daemon are found by `app.programs`."""
-_LATE_IMPORTS = ("app/cli/", "app/main.py", "app/daemon/trace_destinations.py")
-"""These import what they name in a type only when they need it: a command starts fast."""
+_LATE_IMPORTS = ("app/cli/", "app/main.py", "app/daemon/trace_destinations.py", "app/bridges/mcp/")
+"""These import what they name in a type only when they need it: a command starts fast, and a daemon that uses
+no MCP server does not load the library."""
 _STATE_COLUMNS = frozenset({"state", "status"})
 _STORES = frozenset({"update", "sqlmodel_update", "model_copy", "decide", "close", "move"})
 _NOTES_WITHOUT_MOVES = frozenset({"app/harness/checkpoints/worktree_notes.py"})
