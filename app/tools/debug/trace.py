@@ -9,28 +9,28 @@ from collections.abc import Sequence
 
 from app.bridges.dap.breakpoint import Terms
 from app.bridges.dap.manager import ExceptionChoice
+from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.conditions import check_condition
-from app.tools.debug.one_run import OneRun, prepared
+from app.tools.debug.one_run import OneRun, Preparation, prepared
 from app.tools.debug.results import DebugResult
 from app.tools.debug.trace_table import Traced, table
 from app.tools.debug.watched import values_of
 from app.tools.debug.wrong_parameter import wrong
 from app.tools.processes.foreign_text import clean
 
+_TracedById = dict[int, tuple[Traced, list[str]]]
+"""Each line, and its expressions, by the id of its breakpoint."""
+
 
 async def trace(call: DebugCall) -> DebugResult:
     """Run it, and return the values over all hits."""
-    assert call.params.at
     run_of = await prepared(call)
-    traced: dict[int, tuple[Traced, list[str]]] = {}
-    for point in call.params.at:
-        named = await call.named(point.path)
-        if named.is_directory:
-            raise wrong("at", f"{named.shown} is a folder; give a file")
-        await check_condition(call, point.condition, named.real.suffix)
-        made = await run_of.breakpoints.set_line(named.real, point.line, Terms(condition=point.condition))
-        traced[made.id] = Traced(named.shown, point.line), point.expressions
+    try:
+        traced = await _set(call, run_of)
+    except ToolError:
+        call.adapters.forget(run_of.call.owner)
+        raise
     async with run_of.started(ExceptionChoice("none")) as run:
         hits = 0
         while run.stop.status == "stopped" and not run.is_late:
@@ -42,7 +42,29 @@ async def trace(call: DebugCall) -> DebugResult:
         return await call.aside(_answer, run, late, [one for one, _ in traced.values()], hits)
 
 
-async def _take(run: OneRun, traced: dict[int, tuple[Traced, list[str]]]) -> int:
+async def _set(call: DebugCall, run_of: Preparation) -> _TracedById:
+    """Set the breakpoints. Points in one line are one, which has the expressions of each."""
+    assert call.params.at
+    traced: _TracedById = {}
+    conditions: dict[int, str | None] = {}
+    for point in call.params.at:
+        named = await call.named(point.path)
+        if named.is_directory:
+            raise wrong("at", f"{named.shown} is a folder; give a file")
+        await check_condition(call, point.condition, named.real.suffix)
+        made = await run_of.breakpoints.set_line(named.real, point.line, Terms(condition=point.condition))
+        if conditions.setdefault(made.id, point.condition) != point.condition:
+            raise wrong(
+                "at",
+                f"has two conditions for line {point.line} of {named.shown}; give its points one condition, or "
+                "trace once for each",
+            )
+        _, expressions = traced.setdefault(made.id, (Traced(named.shown, point.line), []))
+        expressions.extend(one for one in dict.fromkeys(point.expressions) if one not in expressions)
+    return traced
+
+
+async def _take(run: OneRun, traced: _TracedById) -> int:
     """Take the values at a stop, and return how many hits it is."""
     frame = run.stop.frame
     here = [traced[one] for one in run.stop.breakpoint_ids if one in traced]

@@ -154,6 +154,28 @@ async def test_trace_shows_what_changes_and_figures_over_many_hits(desk: DebugDe
 
 
 @pytest.mark.requirement("debugger.trace")
+async def test_points_in_one_line_are_one_with_all_their_expressions(desk: DebugDesk) -> None:
+    at = [
+        {"path": "loop.py", "line": 3, "expressions": ["i", "i"], "condition": "i > 97"},
+        {"path": "./loop.py", "line": 3, "expressions": ["total", "i"], "condition": "i > 97"},
+        {"path": "loop.py", "line": 5, "expressions": ["total"]},
+    ]
+    found = await desk.debug("trace", command="python loop.py", at=at)
+    assert (found["outcome"], found["hits"]) == ("exited", 3)
+    first, second = found["trace"]
+    assert (first["line"], first["hits"], second["line"], second["hits"]) == (3, 2, 5, 1)
+    assert [one["values"] for one in first["rows"]] == [
+        {"i": "98", "total": "4753"},
+        {"i": "99", "total": "4851"},
+    ]
+    at[1]["condition"] = "i > 98"
+    refused = await desk.refused("trace", command="python loop.py", at=at)
+    assert desk.debuggers._breakpoints == {}, "what a refused call has set is gone"
+    assert refused.code == "invalid_params" and "two conditions for line 3 of ./loop.py" in refused.error_text
+    assert desk.debuggers.active == 0
+
+
+@pytest.mark.requirement("debugger.trace")
 @pytest.mark.parametrize(
     ("adapter", "call", "path", "line", "expression", "value"),
     [
