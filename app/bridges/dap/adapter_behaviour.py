@@ -70,6 +70,8 @@ class OwnProcess:
     """What goes before the program's own variables of these names, where one call runs it to its end."""
     own_files: tuple[str, ...] = ()
     """Files of this package that it or the program loads."""
+    reporter: str = ""
+    """One of them, which tells the debugger what a test runner of its programs reports as failed."""
     runs: tuple[str, ...] = ()
     """Programs of the PATH that it starts itself, by name."""
     hands_on: bool = False

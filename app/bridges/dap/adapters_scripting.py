@@ -31,6 +31,7 @@ from app.bridges.installed.installation_hints import installation_hints
 _BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
 _PIPES_BY_PORT = str(Path(__file__).with_name("pipes_by_port.js"))
 _PROMPT_INSPECTOR = str(Path(__file__).with_name("prompt_inspector.js"))
+_NODE_FAILURES = str(Path(__file__).with_name("node_failures.mjs"))
 
 BEHAVIOURS = (
     AdapterBehaviour(
@@ -112,7 +113,8 @@ BEHAVIOURS = (
             dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
             env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
             env_of_runs={"NODE_OPTIONS": f"--require {json.dumps(_PROMPT_INSPECTOR)}"},
-            own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR, _PROMPT_INSPECTOR),
+            own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR, _PROMPT_INSPECTOR, _NODE_FAILURES),
+            reporter=_NODE_FAILURES,
         ),
         capabilities=Claims(commands=frozenset({"getPerformance"})),
         breakpoints=BreakpointDialect(hit_count=">= {count}"),

@@ -56,8 +56,8 @@ async def _set(call: DebugCall, run_of: Preparation) -> _TracedById:
         if conditions.setdefault(made.id, point.condition) != point.condition:
             raise wrong(
                 "at",
-                f"has two conditions for line {point.line} of {named.shown}; give its points one condition, or "
-                "trace once for each",
+                f"has two conditions for line {point.line} of {named.shown}; give its points one condition, "
+                "or trace once for each",
             )
         _, expressions = traced.setdefault(made.id, (Traced(named.shown, point.line), []))
         expressions.extend(one for one in dict.fromkeys(point.expressions) if one not in expressions)

@@ -17,6 +17,7 @@ from app.bridges.dap.manager import LIBRARIES, ExceptionChoice, Mode
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.exception_stop import Thrown, first_of_project, locals_of, thrown
+from app.tools.debug.node_failures import BEGINNING, Told, have_told, told
 from app.tools.debug.one_run import OneRun, Preparation, prepared
 from app.tools.debug.results import DebugResult, ExceptionShown, ProjectFrame
 from app.tools.debug.small_answer import fitting
@@ -25,6 +26,8 @@ from app.tools.processes.foreign_text import clean, objects
 
 MAX_STOPS = 200
 """After so many exceptions only those that nobody catches are stops."""
+MAX_STOPS_OF_TOLD = 10
+"""Likewise where the runner tells what has failed: what is told without a stop has no locals."""
 MAX_FRAMES = 5
 FRAMES_WITH_LOCALS = 3
 MAX_BYTES = 4_000
@@ -67,15 +70,25 @@ async def why(call: DebugCall) -> DebugResult:
         mode = "uncaught"
         await call.aside(_have_told, run_of)
     last: Mode = "uncaught" if offered is None or "uncaught" in offered else "none"
+    reporter = behaviour.process.reporter
+    runner = await call.aside(have_told, run_of, reporter) if reporter else None
+    most = MAX_STOPS if runner is None else MAX_STOPS_OF_TOLD
     failures: list[Failure] = []
-    async with run_of.started(ExceptionChoice(mode)) as run:
+    reports: list[Told] = []
+    async with run_of.started(ExceptionChoice(last if runner in BEGINNING else mode)) as run:
         while run.stop.status == "stopped" and not run.is_late:
-            failures.append(await _failure(run))
-            if len(failures) == MAX_STOPS:
-                await run_of.breakpoints.set_exceptions(ExceptionChoice(last))
+            tells = await told(run) if runner is not None else None
+            if tells is None:
+                failures.append(await _failure(run))
+                if len(failures) == most:
+                    await run_of.breakpoints.set_exceptions(ExceptionChoice(last))
+            elif tells.begins:
+                await run_of.breakpoints.set_exceptions(ExceptionChoice(mode))
+            else:
+                reports.append(tells)
             await run.go_on()
         late = run.is_late
-        return await call.aside(_answer, run, late, failures)
+        return await call.aside(_answer, run, late, failures, reports)
 
 
 def _have_told(run_of: Preparation) -> None:
@@ -127,11 +140,31 @@ def _frames(call: DebugCall, found: Thrown) -> list[tuple[ProjectFrame, dict[str
     return rows
 
 
-def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult:
+def _told(call: DebugCall, reports: Sequence[Told], failures: Sequence[Failure]) -> Failure | None:
+    """Return what the runner reports as failed: the stop that it is, which has locals; else what it tells.
+    Blocking."""
+    if not reports:
+        return None
+    found = reports[0]
+    rows = [row for row, _ in _frames(call, Thrown(None, None, None, 0, list(found.frames)))]
+    places = {(row.path, row.line) for row in rows}
+    for one in reversed(failures):
+        is_there = not places or any((row.path, row.line) in places for row in one.frames[:1])
+        if is_there and _first_line(one.message) == _first_line(found.message):
+            return one
+    return Failure(found.type, found.message, rows)
+
+
+def _first_line(message: str | None) -> str:
+    return (message or "").strip().partition("\n")[0][:MAX_KNOWN]
+
+
+def _answer(run: OneRun, late: bool, failures: Sequence[Failure], reports: Sequence[Told]) -> DebugResult:
     """Blocking."""
     stop, output = run.stop, clean(run.output, len(run.output) + 1)
     counted = [one for one in failures if one.type not in _NO_FAILURES]
-    reported = _reported([one for one in counted if _is_printed(one, output)])
+    printed = [one for one in counted if _is_printed(one, output)]
+    reported = _told(run.call, reports, failures) or _reported(printed)
     code = stop.exit_code if stop.status == "exited" else None
     failed = code != 0 if code is not None else (reported is not None or stop.status != "exited")
     if stop.status != "exited" and late:
@@ -154,6 +187,8 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult
             "exception": ExceptionShown(type=chosen.type, message=message),
             "project_frames": chosen.frames,
         }
+        if chosen.frames and chosen.frames[0].locals is None and reports:
+            fields["note"] = _NOTES["told"]
         result = result.model_copy(update=fields)
     return fitting(result, MAX_BYTES)
 
@@ -170,13 +205,15 @@ _NOTES: Mapping[str, str] = {
     "passed": "It ran to its end, and nothing failed.",
     "failed": "It failed, and not by an exception that comes from the project's code; see output.",
     "many": f"More than {MAX_STOPS} exceptions were thrown, and which one fails it is not known; see output.",
+    "told": "The runner reports it. The program was not stopped there, and the locals are not known: "
+    "run_to shows those of a line.",
     "timed_out": "It did not end within `timeout` and was ended.",
 }
 
 
 def _is_printed(failure: Failure, output: str) -> bool:
     """Tell whether the program or its runner wrote of a failure."""
-    first = (failure.message or "").strip().partition("\n")[0][:MAX_KNOWN]
+    first = _first_line(failure.message)
     return (bool(first) and first in output) or (
         not failure.message and _said_by_go(failure, output) is not None
     )
