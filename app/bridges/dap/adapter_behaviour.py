@@ -164,6 +164,9 @@ class OutputDialect:
     """Streams of the adapter's own process, beside the protocol, that carry the program's output."""
     chatter: str = ""
     """Finds `output` events in which the adapter talks of itself, by their beginning; they are left out."""
+    mark: str = ""
+    """A command of its console that writes `{mark}` as a line where the program writes, if it may tell of the
+    end of a program before the last output of that."""
     bare_lines: bool = False
     """Its `output` of the category `console` are lines without their ends."""
 

@@ -109,6 +109,7 @@ BEHAVIOURS = (
             r"Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
             r"\[(Switching to thread \d|Thread 0x|New Thread 0x|Inferior \d+ \()",
             bare_lines=True,
+            mark="python import os; os.write(1, b'{mark}\\n')",
         ),
         breakpoints=BreakpointDialect(hit_count="{before}", plain_log_points=True),
         evaluation=Evaluation(safe_context="hover", free_context="watch"),

@@ -290,6 +290,8 @@ class SessionLife:
             )
 
     async def _end(self, reason: str, *, terminate: bool, keeps: bool) -> None:
+        if reason == "exited":
+            await self.program.last_output.ask(self.program.links[0])
         await self._records.aclose()
         self._audit.ended(reason)
         self._breakpoints.detach(self.program)

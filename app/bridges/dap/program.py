@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from app.bridges.dap.adapter_behaviour import AdapterBehaviour
 from app.bridges.dap.connection import Handlers
+from app.bridges.dap.last_output import LastOutput
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import STRIDE, Link
 from app.bridges.dap.output import Output
@@ -55,6 +56,7 @@ class Program:
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
         self.output = Output(limits.output_head, limits.output_tail)
+        self.last_output = LastOutput(behaviour.output.mark)
         self.links: list[Link] = []
         self.current: Link | None = None
         """The link of the last stop."""
@@ -187,6 +189,7 @@ class Program:
     def _happened(self, link: Link, event: str, body: dict[str, Any]) -> None:  # noqa: C901
         match event:
             case "output":
+                body = self.last_output.before_mark(body)
                 if not self._is_chatter(body.get("output")):
                     self.output.event(self._whole_line(body))
                 if not self._look_for_exit_code(link, body.get("output")):

@@ -225,6 +225,7 @@ class DebugSession:
                 if self.state is not DebugState.RUNNING:
                     break  # else the adapter let it go on from where it had stopped
             if self.state is DebugState.EXITED:
+                await program.last_output.wait()
                 await program.output.calm(flood=-1)  # what a program writes last may come after its end
             elif self.state is not DebugState.RUNNING:
                 await program.output.calm()

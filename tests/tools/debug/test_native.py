@@ -390,3 +390,12 @@ async def test_a_panic_is_a_stop_with_its_words_and_then_an_exit_code(tmp_path: 
         found = await desk.debug("continue")
         assert (found["status"], found["exit_code"]) == ("exited", 2)
         assert "panic: runtime error" in found["output"]
+
+
+@pytest.mark.requirement("debugger.stop.answer")
+async def test_the_answer_to_the_end_has_the_last_output_of_gdb(tmp_path: Path) -> None:
+    """gdb passes on whole lines, and may tell of the end before the last one."""
+    async with project(tmp_path, "gdb", "c") as desk:
+        desk.put("tail.c", '#include <stdio.h>\nint main(void) { printf("first\\nno end"); return 3; }\n')
+        found = await desk.debug("launch", runtime="c", script=await build(desk, "tail.c"), **NO_STOP)
+        assert (found["status"], found["exit_code"], found["output"]) == ("exited", 3, "first\nno end")
