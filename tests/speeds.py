@@ -128,6 +128,8 @@ SLOW: tuple[str, ...] = (
     "tests/tools/planning/test_issue.py",
     "tests/tools/test_slow_files.py",
     "tests/tools/code/test_svelte_and_php.py",
+    "tests/tools/code/test_vue.py",
+    "tests/tools/debug/test_why_of_node_tests.py",
     "tests/e2e/test_page_failures.py",
     "tests/tools/code/test_check_changes.py",
     "tests/harness/issues/test_reminder.py",

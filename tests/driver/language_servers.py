@@ -36,6 +36,7 @@ _PLACES: dict[str, tuple[Path, ...]] = {
     "html": (_NPM / "vscode-html-language-server",),
     "svelte": (_NPM / "svelteserver",),
     "php": (_NPM / "intelephense",),
+    "vue": (_NPM / "vue-language-server",),
 }
 _ARGUMENTS = {"gopls": (), "rust-analyzer": (), "typescript-7": ("--lsp", "--stdio"), "bash": ("start",)}
 _CLANGD = (

@@ -192,5 +192,6 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.real.css": "every action with vscode-css-language-server",
     "language_servers.real.svelte": "Svelte with svelte-language-server",
     "language_servers.real.php": "PHP with intelephense",
+    "language_servers.real.vue": "Vue with @vue/language-server 2",
     "language_servers.real.html": "every action with vscode-html-language-server",
 }

@@ -215,7 +215,7 @@ class Diagnostics:
         if way == "flycheck":
             return await self._checked(text, deadline)
         offers = self._client.capabilities.offers
-        if not offers("textDocument/diagnostic"):
+        if way != "unoffered" and not offers("textDocument/diagnostic"):
             settled = way == "settled"
 
             def known() -> bool:

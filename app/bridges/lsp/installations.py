@@ -26,6 +26,7 @@ from app.workspace import read_beginning
 MAX_SMALL_FILE = 256 * 1024
 MAX_TOOLCHAINS = 50
 _NATIVE_TYPESCRIPT = 7
+_VUE_ALONE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,15 @@ def _typescript_language_server(
 
 
 def _vue(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
-    """It loads the configured TypeScript, which is not the project's."""
+    """It loads the configured TypeScript, which is not the project's. From release 3 on it leaves scripts to
+    a TypeScript server that only editors bring, and without one its requests have no answer."""
+    version = str(_json(Path(os.path.realpath(program)).parent.parent / "package.json").get("version", ""))
+    release = re.match(r"\d+", version)
+    if release is not None and int(release[0]) > _VUE_ALONE:
+        return Unusable(
+            f"{program} is release {version}, which needs a TypeScript server of an editor; "
+            f"install release {_VUE_ALONE}"
+        )
     for parent in Path(os.path.realpath(program)).parents:
         library = parent / "typescript" / "lib"
         if parent.name == "node_modules" and os.path.isfile(library / "typescript.js"):

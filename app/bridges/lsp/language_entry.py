@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from app.bridges.installed.installation_hints import installation_hints
 
-Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck", "clangd"]
+Freshness = Literal["pull", "unoffered", "versioned", "settled", "tsserver", "flycheck", "clangd"]
 Signal = Literal["none", "progress", "log", "server_status", "index"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -86,12 +86,13 @@ class Behaviour:
     """What is particular to one server program, wherever it was declared.
 
     `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
-    asked for them unless this is `tsserver`, `flycheck` or `clangd`. `ready`: what shows that the project is
-    loaded (`$/progress` ended, a line of the log that `ready_pattern` matches, rust-analyzer's
-    status, clangd's index). `settle_ms`: the quiet time after a publication without a version.
-    `mixes_declarations`: asked for references without the declaration it answers with it, or without the use
-    that was asked about. `reads_too`: the suffixes of files that others may include and that are no documents
-    of its languages. `previews`: it soon finds the errors of open documents that are not saved.
+    asked for them unless this is `tsserver`, `flycheck` or `clangd`; `unoffered`: it answers them without
+    offering them. `ready`: what shows that the project is loaded (`$/progress` ended, a line of the log that
+    `ready_pattern` matches, rust-analyzer's status, clangd's index). `settle_ms`: the quiet time after a
+    publication without a version. `mixes_declarations`: asked for references without the declaration it
+    answers with it, or without the use that was asked about. `reads_too`: the suffixes of files that others
+    may include and that are no documents of its languages. `previews`: it soon finds the errors of open
+    documents that are not saved.
     """
 
     freshness: Freshness = "versioned"

@@ -275,8 +275,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     ),
     # Without the hybrid mode it needs no second server for TypeScript, which only editors bring.
     "vue-language-server": Behaviour(
-        freshness="settled",
-        settle_ms=500,
+        freshness="unoffered",
         options=ServerOptions(initialization={"vue": {"hybridMode": False}}),
     ),
 }

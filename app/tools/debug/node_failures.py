@@ -41,8 +41,8 @@ BEGINNING = frozenset(_ARGUMENTS)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the reporter tells. `frames` are like the protocol's, without ids, the innermost first. `begins`: the
-    tests do."""
+    """What the reporter tells. `frames` are like the protocol's, without ids, the innermost first. `begins`:
+    the tests do."""
 
     begins: bool = False
     type: str | None = None

@@ -269,6 +269,21 @@ def test_the_compiler_is_a_server_from_release_7_on(machine: Machine) -> None:
     assert found.behaviour.freshness == "pull"
 
 
+@pytest.mark.requirement("language_servers.real.vue")
+def test_vue_is_run_up_to_release_2_which_needs_no_editor(machine: Machine) -> None:
+    machine.has("node")
+    packages = machine.home / "global" / "node_modules"
+    script = program(packages / "@vue" / "language-server" / "bin" / "vue-language-server.js")
+    (machine.bin / "vue-language-server").symlink_to(script)
+    program(packages / "typescript" / "lib" / "typescript.js")
+    (script.parent.parent / "package.json").write_text('{"version": "3.3.11"}')
+    assert "is release 3.3.11, which needs a TypeScript server" in machine.refusal("vue").message
+    (script.parent.parent / "package.json").write_text('{"version": "2.2.12"}')
+    options = machine.resolve("vue").behaviour.options.initialization
+    assert options["vue"] == {"hybridMode": False}
+    assert options["typescript"] == {"tsdk": str(packages / "typescript" / "lib")}
+
+
 @pytest.mark.requirement("language_servers.servers.typescript")
 def test_the_typescript_of_a_project_is_not_run_unless_it_was_chosen(machine: Machine) -> None:
     machine.has("node")
