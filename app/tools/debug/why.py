@@ -147,9 +147,9 @@ def _told(call: DebugCall, reports: Sequence[Told], failures: Sequence[Failure])
         return None
     found = reports[0]
     rows = [row for row, _ in _frames(call, Thrown(None, None, None, 0, list(found.frames)))]
-    places = {(row.path, row.line) for row in rows}
+    place = [(row.path, row.line) for row in rows[:1]]
     for one in reversed(failures):
-        is_there = not places or any((row.path, row.line) in places for row in one.frames[:1])
+        is_there = not place or place == [(row.path, row.line) for row in one.frames[:1]]
         if is_there and _first_line(one.message) == _first_line(found.message):
             return one
     return Failure(found.type, found.message, rows)
@@ -170,7 +170,7 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure], reports: Seque
     if stop.status != "exited" and late:
         outcome = "timed_out"
     else:
-        outcome = "failed" if failed and (counted or code) else "passed"
+        outcome = "failed" if failed and (counted or reports or code) else "passed"
     many = len(failures) == MAX_STOPS  # and whether a later one fails it, nothing tells
     chosen = (reported or (counted[-1] if counted and not many else None)) if outcome != "passed" else None
     result = DebugResult(

@@ -69,3 +69,20 @@ async def test_a_failure_after_few_errors_has_locals(desk: DebugDesk, runner: st
     assert found["exception"]["message"] == "6 is not 3" and found["project_frames"][0]["line"] == 9, found
     local = {one["name"]: one["value"] for one in found["project_frames"][0]["locals"]}
     assert local["found"] == "6" and "note" not in found
+
+
+@pytest.mark.requirement("debugger.why")
+@pytest.mark.parametrize("runner", NAMES)
+async def test_a_file_of_tests_that_cannot_be_loaded_is_the_failure(desk: DebugDesk, runner: str) -> None:
+    desk.put("many.js", "null.price;\n" + MANY)
+    found = await why(desk, runner, 0)
+    assert found["outcome"] == "failed" and "price" in found["exception"]["message"], found
+    assert (found["project_frames"][0]["path"], found["project_frames"][0]["line"]) == ("./many.js", 1)
+
+
+@pytest.mark.requirement("debugger.why")
+@pytest.mark.parametrize("runner", NAMES)
+async def test_what_is_caught_fails_no_test(desk: DebugDesk, runner: str) -> None:
+    desk.put("many.js", MANY.replace("!== 3", "!== 6"))
+    found = await why(desk, runner, 30)
+    assert found["outcome"] == "passed" and "exception" not in found, found
