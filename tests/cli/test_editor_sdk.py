@@ -70,7 +70,8 @@ def test_a_session_from_start_to_end(told: list[dict[str, Any]]) -> None:
     values = {one["what"]: one["value"] for one in told}
     assert values["ready"]["protocolVersion"] == 1
     assert [one["value"]["stopReason"] for one in told if one["what"] == "ended"] == ["cancelled", "end_turn"]
-    assert values["options"]["configOptions"][0]["currentValue"] == "other"
+    chosen = {option["id"]: option["currentValue"] for option in values["options"]["configOptions"]}
+    assert chosen == {"mode": "ask", "model": "other"}
     assert len(values["listed"]["sessions"]) == 1
     assert values["exit"] == 0
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.harness.dsl.compiled import CompiledAgent
+from app.harness.dsl.tool_resolution import is_glob
 from app.harness.providers.wire_json import dump
 from app.messages import CALL_TOOL, TOOL_SEARCH, ToolSpec
 from app.tools.contract.definition import ToolDefinition
@@ -62,7 +63,7 @@ def loaded(
     if not searches(agent):
         return tuple(one.spec for one in offers)
     served = [one for one in offers if one.definition.source == "mcp"]
-    grows = bool(served or agent.plugins or agent.tools[TOOL_SEARCH].enabled)
+    grows = bool(served or agent.tools[TOOL_SEARCH].enabled or _may_get_more(agent))
     late = served if agent.tools_loading == "deferred" else []
     fixed = [one for one in offers if one not in late]
     whole = agent.tools_loading == "eager" or sum(one.size for one in fixed) <= MAX_BYTES
@@ -77,6 +78,18 @@ def loaded(
         *(one.spec.model_copy(update={"loading": "deferred"}) for one in deferred),
         *(one.spec.model_copy(update={"loading": "late"}) for one in late),
     )
+
+
+def _may_get_more(agent: CompiledAgent) -> bool:
+    """Tell whether an agent's `tools` let it have tools of plugins or MCP servers, once there are any."""
+    return any(
+        override.enabled and _is_of_others(pattern, agent) for pattern, override in agent.plugin_tools.items()
+    )
+
+
+def _is_of_others(pattern: str, agent: CompiledAgent) -> bool:
+    namespace, dot, _ = pattern.partition(".")
+    return not dot or is_glob(namespace) or namespace in agent.plugins
 
 
 def _in_full(offers: Sequence[Offer], search: Mapping[str, ToolSpec]) -> list[Offer]:

@@ -103,7 +103,7 @@ async def test_a_hook_that_starts_itself_again_and_again_is_stopped(
 ) -> None:
     root = write_hooked(tmp_path / "shop", before_tool=[hook("bomb", ["hooks/bomb.sh"], timeout_seconds=2)])
     (root / "hooks").mkdir()
-    (root / "hooks" / "bomb.sh").write_text('#!/bin/sh\n"$0" & "$0" &\nwait\n')
+    (root / "hooks" / "bomb.sh").write_text('#!/bin/sh\n"$0" & "$0" &\nwait\nexec sleep 60\n')
     (root / "hooks" / "bomb.sh").chmod(0o755)
     fake.script(Reply((WRITE,)), text_reply("Done."))
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
