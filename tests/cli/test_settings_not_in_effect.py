@@ -10,6 +10,7 @@ from tests.driver.kaged import DaemonProcess, Home
 
 IN_VAIN = """
 [mcp.tickets]
+command = ["tickets"]
 url = "http://127.0.0.1:9/mcp"
 """
 
