@@ -36,7 +36,7 @@ def frames(reply: Reply, request: RecordedRequest) -> Iterator[bytes | Control]:
     base = {"id": reply.response_id, "object": "response", "model": "fake-model"}
     yield _event("response.created", response={**base, "status": "in_progress", "output": []})
     yield _event("response.in_progress", response={**base, "status": "in_progress", "output": []})
-    writer = _Items(searches=any(t.get("type") == "tool_search" for t in request.json.get("tools", ())))
+    writer = _Items(searches=b'"type":"tool_search"' in request.body)
     for part in reply.parts:
         match part:
             case StreamError():

@@ -25,7 +25,7 @@ KINDS: tuple[tuple[ToolKind, tuple[str, ...]], ...] = (
     ("search", ("grep", "glob", "search.*", "code.lsp", "tool_search", "web_search")),
     ("execute", ("bash", "shell.bash", "shell.background", "debug", "project.recipe")),
     ("fetch", ("web_fetch",)),
-    ("think", ("todo", "kaged.todo")),
+    ("think", ("todo", "kaged.todo", "kaged.plan")),
 )
 """The kind of each tool; every other one is `other`."""
 WRITING_ACTIONS = frozenset({("code.lsp", "rename"), ("code.lsp", "rename_file")})

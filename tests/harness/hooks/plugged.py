@@ -39,6 +39,7 @@ class PluggedProject:
             "system_prompt": "project:/prompts/primary.md",
             "cage": "disabled",
             "tools": {"file.*": {"enabled": True}},
+            "tools_loading": "eager",
             "plugins": {},
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests.driver.sessions import driven, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import audited
-from tests.harness.interactions.asking import answer, until_asked
+from tests.harness.interactions.asking import until_asked
 
 pytestmark = [pytest.mark.requirement("mcp.client.tools"), pytest.mark.needs("cages")]
 
@@ -27,7 +28,8 @@ def project(root: Path, tools: dict[str, Any], servers: dict[str, Any], **more: 
     (root / "tools").mkdir()
     (root / "tools" / "notes.py").write_text(SERVER.read_text())
     (root / "note.txt").write_text("buy milk")
-    primary = {"model": "main", "system_prompt": "project:/prompts/primary.md", "cage": "disabled", **more}
+    primary = {"model": "main", "system_prompt": "project:/prompts/primary.md", "cage": "disabled"}
+    primary |= {"tools_loading": "eager", **more}
     said = {"version": 1, "project": "shop", "primary": {**primary, "tools": tools}, "mcp": servers}
     (root / ".kaged" / "project.yaml").write_text(yaml.safe_dump(said))
     return root
@@ -180,7 +182,12 @@ async def test_a_servers_question_is_a_form_for_the_operator(
         (asked,) = await until_asked(watch)
         assert asked["kind"] == "form"
         assert asked["request"]["summary"].startswith("The MCP server notes asks")
-        await answer(driver, asked, values={"send": True, "field_0": "because", "field_1": True})
+        given = {"send": True, "field_0": "because", "field_1": True}
+        path = f"/api/v1/sessions/{driver.session_id}/interactions/{asked['interaction_id']}/answer"
+        async with asyncio.timeout(30):
+            # The question is told before its call waits; until then the answer is refused, to be tried again.
+            while (await driver.client.post(path, json={"values": given})).status_code == 409:
+                await asyncio.sleep(0.02)
         await watch.until_type("run.ended")
     (found,) = results(fake.requests[1].json)
     assert "accept" in found
