@@ -163,7 +163,8 @@ class Interactions:
         try:
             placed = await self._placed(row, session.row.project_id, claimed)
             answer = {"values": {**answer["values"], **placed}}
-            answered = await self._store(row, answer, actor)
+            answered = await self._questions.answer(row.session_id, row.id, answer, actor)
+            answered = answered or await self._store(row, answer, actor)
         finally:
             if answered is None and files:
                 await self._storage.write(lambda uow: _let_go(uow, row.id, list(files.values())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from tests.driver.sessions import driven, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import audited
-from tests.harness.interactions.asking import until_asked
+from tests.harness.interactions.asking import answer, until_asked
 
 pytestmark = [pytest.mark.requirement("mcp.client.tools"), pytest.mark.needs("cages")]
 
@@ -182,12 +181,7 @@ async def test_a_servers_question_is_a_form_for_the_operator(
         (asked,) = await until_asked(watch)
         assert asked["kind"] == "form"
         assert asked["request"]["summary"].startswith("The MCP server notes asks")
-        given = {"send": True, "field_0": "because", "field_1": True}
-        path = f"/api/v1/sessions/{driver.session_id}/interactions/{asked['interaction_id']}/answer"
-        async with asyncio.timeout(30):
-            # The question is told before its call waits; until then the answer is refused, to be tried again.
-            while (await driver.client.post(path, json={"values": given})).status_code == 409:
-                await asyncio.sleep(0.02)
+        await answer(driver, asked, values={"send": True, "field_0": "because", "field_1": True})
         await watch.until_type("run.ended")
     (found,) = results(fake.requests[1].json)
     assert "accept" in found
