@@ -248,6 +248,17 @@ SLOW: tuple[str, ...] = (
     "tests/harness/workflows/test_schedule.py",
     "tests/harness/workflows/test_timeout.py",
     "tests/bridges/lsp/test_caged_servers.py",
+    "tests/harness/compaction/test_interrupted.py",
+    "tests/harness/test_queue_changes.py",
+    "tests/tools/web/test_fetch_hostile.py",
+    "tests/api/mcp/test_consent.py",
+    "tests/harness/interactions/test_plans.py",
+    "tests/bridges/mcp/test_connections.py",
+    "tests/harness/servers/test_server_tools.py",
+    "tests/api/chat/test_ends.py",
+    "tests/bridges/mcp/test_hostile.py",
+    "tests/api/mcp/test_hostile.py",
+    "tests/harness/test_tool_loading.py",
 )
 """They begin in this order, the longest first, so that the processes which share the tests end together."""
 
