@@ -42,7 +42,7 @@ class HooksAnswer(AnswerModel):
 
 
 class HookTestRequest(RequestModel):
-    """What the hook is told; what is left out is an example. No tool is called."""
+    """The input of the hook. An example stands for each value that is missing. No tool is called."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"tool": "shell.bash", "arguments": {"command": "git commit -m x"}}}

@@ -62,7 +62,7 @@ class Connection:
     async def open(
         cls, transport: Streams, limits: McpLimits, *, version: str, root: Path | None
     ) -> AsyncGenerator[Connection, None]:
-        """Connect and greet the server; `root` is the folder that it is told of. Raises ServerEnded."""
+        """Connect and initialize. The server gets `root` as its folder. Raises ServerEnded."""
         connection = cls(limits)
         client = Client(
             transport.streams(),

@@ -50,7 +50,7 @@ class ServerEntry:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether its cage keeps it from writing and from the network, whatever it does."""
+        """Whether the cage of the server denies writes and the network."""
         if self.url is not None or self.cage is None:
             return False
         writes = any(one.get("mode") == "rw" for one in self.cage.get("fs") or ())

@@ -277,7 +277,7 @@ class EditorAgent:
 
 
 def _mcp_notice(servers: Sequence[Any] | None) -> str:
-    """Return what is said about MCP servers of the editor; nothing of them is started."""
+    """Return the notice about the MCP servers of the editor. None of them starts."""
     names = ", ".join(str(one.name) for one in servers or ())
     if not names:
         return ""

@@ -35,7 +35,7 @@ from app.cli.questions import send_answer
 
 @dataclass(slots=True)
 class EditorSession:
-    """A session as an editor sees it. `notice` is said with the first answer."""
+    """A session that an editor has open. The first answer begins with `notice`."""
 
     id: str
     root: Path

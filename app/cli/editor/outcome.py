@@ -1,6 +1,6 @@
 """How a run's end ends the turn of an editor.
 
-Owns: stop reasons, and what is said besides. Never: following the run (`turn`).
+Owns: stop reasons, and the text that explains one. Never: following the run (`turn`).
 """
 
 from __future__ import annotations

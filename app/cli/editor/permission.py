@@ -1,4 +1,4 @@
-"""Permission requests of a session, asked in the editor and answered by whoever is first.
+"""Permission requests of a session in the editor. The first answer counts, wherever it is given.
 
 Owns: the options, asking, sending the answer, withdrawing what was answered elsewhere. Never: what a rule
 means, which is the daemon's.

@@ -81,8 +81,8 @@ class CallPorts:
         return given.answer
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
-        """The root agent's question outlives its run, unless its call goes on with the answer; a subagent
-        waits, as its parent waits for it."""
+        """Ask the operator. A question of the root agent ends its run, and the answer starts the next one. A
+        subagent waits within its call, and so does a question that is `within_call`."""
         if self._run.parent is None and not question.within_call:
             raise CallWaits(question)
         asking = self._calls.questions.ask(self._run, self._call_id, question)

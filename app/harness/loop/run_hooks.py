@@ -53,8 +53,7 @@ class RunHooks:
         return bool(rows) and not any(isinstance(message, AssistantMessage) for message in newest)
 
     async def sends_back(self, stop_reason: str) -> bool:
-        """Ask the hooks whether the agent may stop; True when it goes on with the words of one that
-        objects."""
+        """Run the `on_stop` hooks. True: a hook objects, and the agent goes on with the hook's text."""
         for hook in self._hooks.due(self._run.scope.project_id, self._run.scope.agent_path, "on_stop"):
             subject = {
                 "stop_reason": stop_reason,

@@ -20,8 +20,8 @@ MAX_COMMENT = 10_000
 
 
 class PlanState(StrEnum):
-    """A proposed plan. `edited`: accepted with changes of the operator. One whose session goes on without a
-    decision stays `proposed`, and its interaction is cancelled."""
+    """A proposed plan. `edited`: accepted with changes of the operator. A plan without a decision stays
+    `proposed`. Its interaction is cancelled when the session goes on."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"

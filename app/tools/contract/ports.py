@@ -36,7 +36,7 @@ QuestionKind = Literal["ask", "form", "question", "plan"]
 @dataclass(frozen=True, slots=True)
 class HumanQuestion:
     """What a tool asks a person. `request` is JSON-ready and has the shape of the kind. `within_call`: the
-    call goes on with the answer and cannot be made anew, so that its run waits."""
+    run waits for the answer, because its call cannot be repeated."""
 
     kind: QuestionKind
     request: dict[str, Any]

@@ -68,7 +68,7 @@ def have_told(run_of: Preparation, reporter: str) -> Runner | None:
 
 
 async def told(run: OneRun) -> Told | None:
-    """Return what is told at a stop; None where the program stands elsewhere."""
+    """Return the failure that the reporter reports at this stop; None at other stops."""
     frame = run.stop.frame
     if frame is None or str(frame.get("name", "")).rpartition(".")[2] != _TELLS:
         return None
