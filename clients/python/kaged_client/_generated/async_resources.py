@@ -1,0 +1,1969 @@
+"""The operations. Written by `python -m generator`; change the generator instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from kaged_client._async import AsyncTransport
+from kaged_client._call import Call, given, part
+from kaged_client._generated import models
+from kaged_client._model import OMIT, Omit
+from kaged_client._pages import AsyncItems
+
+if TYPE_CHECKING:
+    from kaged_client.async_session import AsyncSession
+
+
+class AsyncAccess:
+    """Operations: access."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_launch_link(self) -> models.LaunchLink:
+        """Create a link that signs in a browser.
+
+        The link that the daemon prints at its start works once. This link signs in another browser.
+        """
+        return await self._transport.model(Call("POST", "/api/v1/tokens/launch-link"), models.LaunchLink)
+
+    async def create_token(
+        self,
+        *,
+        name: str,
+        agent_path: str | None | Omit = OMIT,
+        expires_at: str | datetime | None | Omit = OMIT,
+        plugin: str | None | Omit = OMIT,
+        project_id: str | None | Omit = OMIT,
+        scope: Literal["operator", "read-only", "agent", "plugin", "chat"] | Omit = OMIT,
+        session_id: str | None | Omit = OMIT,
+    ) -> models.CreatedTokenAnswer:
+        """Create an access token.
+
+        A token of the scope `agent` calls one agent's tools in one session and reads that session. A token of
+        the scope `plugin` reads the sessions of one project. A token of the scope `chat` talks to the agents of
+        one project at `/v1/chat/completions` and `/mcp`. None of them approves requests, creates tokens, loads
+        projects or changes rules.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                "/api/v1/tokens",
+                body=given(
+                    {
+                        "agent_path": agent_path,
+                        "expires_at": expires_at,
+                        "name": name,
+                        "plugin": plugin,
+                        "project_id": project_id,
+                        "scope": scope,
+                        "session_id": session_id,
+                    }
+                ),
+            ),
+            models.CreatedTokenAnswer,
+        )
+
+    def list_tokens(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.TokenAnswer]:
+        """List access tokens.
+
+        The oldest first, including revoked and expired tokens.
+        """
+        return self._transport.items(
+            Call("GET", "/api/v1/tokens", query={"limit": limit, "cursor": cursor}), models.TokenAnswer
+        )
+
+    async def revoke_token(self, token_id: str) -> models.TokenAnswer:
+        """Revoke an access token."""
+        return await self._transport.model(
+            Call("DELETE", f"/api/v1/tokens/{part(token_id)}"), models.TokenAnswer
+        )
+
+
+class AsyncCheckpoints:
+    """Operations: checkpoints."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def edit_checkpoint_prompt(
+        self,
+        session_id: str,
+        checkpoint_id: str,
+        agent_path: str,
+        *,
+        content: str,
+        base_hash: str | None | Omit = OMIT,
+        write: bool | Omit = OMIT,
+    ) -> models.PromptAnswer:
+        """Edit an agent's prompt at a checkpoint.
+
+        The edit applies to this session from the end of the pause until it is removed, across restarts and
+        changes of the file. No file changes unless `write` is true.
+        """
+        return await self._transport.model(
+            Call(
+                "PUT",
+                f"/api/v1/sessions/{part(session_id)}/checkpoints/{part(checkpoint_id)}/prompts/{part(agent_path)}",
+                body=given({"base_hash": base_hash, "content": content, "write": write}),
+            ),
+            models.PromptAnswer,
+        )
+
+    async def fork_session(
+        self, session_id: str, *, message_id: str, idempotency_key: str | None = None
+    ) -> AsyncSession:
+        """Fork a session at a message.
+
+        The fork has the conversation at that message, including messages superseded since, with the same
+        overrides, compiled project and edited prompts. The original session does not change.
+        """
+        return await self._transport.session(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/fork",
+                body=given({"message_id": message_id}),
+                keyed=True,
+                key=idempotency_key,
+            )
+        )
+
+    async def get(self, session_id: str, checkpoint_id: str) -> models.CheckpointDetail:
+        """Show a checkpoint with its conversation and prompts.
+
+        Includes messages that were compacted or rolled back since. `prompts` are those of the next call, each
+        with the system prompt that was last sent before the checkpoint.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/checkpoints/{part(checkpoint_id)}"),
+            models.CheckpointDetail,
+        )
+
+    async def get_checkpoint_prompt(
+        self, session_id: str, checkpoint_id: str, agent_path: str
+    ) -> models.PromptAnswer:
+        """Show one agent's prompt at a checkpoint."""
+        return await self._transport.model(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/checkpoints/{part(checkpoint_id)}/prompts/{part(agent_path)}",
+            ),
+            models.PromptAnswer,
+        )
+
+    def list(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.CheckpointAnswer]:
+        """List a session's checkpoints, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/checkpoints",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.CheckpointAnswer,
+        )
+
+    def list_prompts(self, session_id: str) -> AsyncItems[models.PromptAnswer]:
+        """Show the system prompts of the agents.
+
+        The text of each agent's prompt, and the whole system prompt that was last sent.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/prompts"), models.PromptAnswer
+        )
+
+    def list_rollbacks(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.RollbackAnswer]:
+        """List a session's rollbacks, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/rollbacks",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.RollbackAnswer,
+        )
+
+    async def remove_prompt_edit(self, session_id: str, agent_path: str) -> None:
+        """Remove the edit of an agent's prompt.
+
+        A running agent uses the text of the file from its next message boundary on.
+        """
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/sessions/{part(session_id)}/prompts/{part(agent_path)}")
+        )
+
+    async def roll_back_session(
+        self,
+        session_id: str,
+        *,
+        checkpoint_id: str | None | Omit = OMIT,
+        files: bool | Omit = OMIT,
+        force: bool | Omit = OMIT,
+        message_id: str | None | Omit = OMIT,
+        plan: str | None | Omit = OMIT,
+        stage: bool | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.StagedRollbackAnswer | models.RollbackAnswer:
+        """Rewind a session to a checkpoint or a message.
+
+        Later messages are superseded, never deleted. The session becomes idle; `continue` runs a last message
+        that has no answer. Later compactions are undone. Queued messages are held. With `files`, files are
+        restored as well; `stage` previews that.
+        """
+        made: models.StagedRollbackAnswer | models.RollbackAnswer = await self._transport.either(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/rollback",
+                body=given(
+                    {
+                        "checkpoint_id": checkpoint_id,
+                        "files": files,
+                        "force": force,
+                        "message_id": message_id,
+                        "plan": plan,
+                        "stage": stage,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            {200: models.StagedRollbackAnswer, 201: models.RollbackAnswer},
+        )
+        return made
+
+    async def undo_rollback(
+        self,
+        session_id: str,
+        rollback_id: str,
+        *,
+        force: bool | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.RollbackAnswer:
+        """Undo a rollback.
+
+        Possible until something is posted or compacted; the newest rollback is undone first. Files that it
+        restored are put back as well, unless they changed since.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/rollbacks/{part(rollback_id)}/undo",
+                body=given({"force": force}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.RollbackAnswer,
+        )
+
+
+class AsyncCommands:
+    """Operations: commands."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get(self, session_id: str, command_id: str) -> models.CommandOutputAnswer:
+        """Show a shell command with the end of its output."""
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/commands/{part(command_id)}"),
+            models.CommandOutputAnswer,
+        )
+
+    def list(self, session_id: str) -> AsyncItems[models.CommandAnswer]:
+        """List the shell commands of a session, oldest first.
+
+        Running commands, commands that outlived their call, and the newest ended ones of these.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/commands"), models.CommandAnswer
+        )
+
+    async def stop(self, session_id: str, command_id: str) -> models.CommandOutputAnswer:
+        """Stop a shell command and its processes.
+
+        Answers once all processes have ended, after at most a few seconds of grace.
+        """
+        return await self._transport.model(
+            Call("DELETE", f"/api/v1/sessions/{part(session_id)}/commands/{part(command_id)}"),
+            models.CommandOutputAnswer,
+        )
+
+
+class AsyncCompactions:
+    """Operations: compactions."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def approve(
+        self, session_id: str, compaction_id: str, *, idempotency_key: str | None = None
+    ) -> models.CompactionAnswer:
+        """Approve a proposed compaction.
+
+        The session stays paused. After a resume the model gets the shorter conversation.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}/approve",
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.CompactionAnswer,
+        )
+
+    async def compact_session(
+        self,
+        session_id: str,
+        *,
+        agent_path: str | Omit = OMIT,
+        strategy: Literal["drop", "summarize", "delegate", "checkpoint"] | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.CompactAnswer:
+        """Compact an agent's context now.
+
+        While the agent runs, the compaction waits for the next boundary between two model calls, at most a
+        minute. Superseded messages stay readable.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/compact",
+                body=given({"agent_path": agent_path, "strategy": strategy}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.CompactAnswer,
+        )
+
+    async def edit(
+        self,
+        session_id: str,
+        compaction_id: str,
+        *,
+        summary: str | None | Omit = OMIT,
+        superseded_message_ids: Sequence[str] | None | Omit = OMIT,
+    ) -> models.CompactionAnswer:
+        """Edit a proposed compaction.
+
+        The compaction stays proposed until you approve or reject it.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}/edit",
+                body=given({"summary": summary, "superseded_message_ids": superseded_message_ids}),
+            ),
+            models.CompactionAnswer,
+        )
+
+    async def flag(
+        self,
+        session_id: str,
+        compaction_id: str,
+        *,
+        flag: Literal["good", "bad", "neutral"] | None,
+        notes: str | None | Omit = OMIT,
+    ) -> models.CompactionAnswer:
+        """Flag a compaction."""
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}/flag",
+                body=given({"flag": flag, "notes": notes}),
+            ),
+            models.CompactionAnswer,
+        )
+
+    async def get(self, session_id: str, compaction_id: str) -> models.CompactionAnswer:
+        """Show a compaction."""
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}"),
+            models.CompactionAnswer,
+        )
+
+    def list(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.CompactionAnswer]:
+        """List a session's compactions, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/compactions",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.CompactionAnswer,
+        )
+
+    async def preview(
+        self,
+        session_id: str,
+        *,
+        agent_path: str | Omit = OMIT,
+        strategy: Literal["drop", "summarize", "delegate", "checkpoint"] | None | Omit = OMIT,
+    ) -> models.CompactionPreview:
+        """Preview a compaction.
+
+        Nothing is stored. The summary is generated by a model call; `record.plugin_cost` has its cost, which
+        is not part of the session's totals.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/compactions/dry-run",
+                body=given({"agent_path": agent_path, "strategy": strategy}),
+            ),
+            models.CompactionPreview,
+        )
+
+    async def reject(self, session_id: str, compaction_id: str) -> models.CompactionAnswer:
+        """Reject a proposed compaction.
+
+        A resumed run continues with the conversation as it is. It proposes a compaction again once the
+        conversation has grown by a tenth.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}/reject"),
+            models.CompactionAnswer,
+        )
+
+
+class AsyncHealth:
+    """Operations: health."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get(self) -> models.Health:
+        """Check that the process is up."""
+        return await self._transport.model(Call("GET", "/healthz"), models.Health)
+
+    async def get_readiness(self) -> models.Readiness:
+        """Check that the daemon is ready.
+
+        Checks the database, its schema, the free disk space, the sandbox and whether projects can be written,
+        at most once per second. The status is 503 when a required check failed. The answer comes within two
+        seconds.
+        """
+        return await self._transport.model(Call("GET", "/readyz"), models.Readiness)
+
+    async def get_versions(self) -> models.Versions:
+        """Get the versions of the daemon and its API."""
+        return await self._transport.model(Call("GET", "/api/v1/versions"), models.Versions)
+
+
+class AsyncHooks:
+    """Operations: hooks."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, project_id: str) -> AsyncItems[models.HookAnswer]:
+        """List the hooks of a project.
+
+        The operator's hooks first, which run in every project, then those of the project file.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/hooks"), models.HookAnswer
+        )
+
+    async def test(
+        self,
+        project_id: str,
+        name: str,
+        *,
+        agent_path: str | Omit = OMIT,
+        answer: str | Omit = OMIT,
+        arguments: Mapping[str, Any] | Omit = OMIT,
+        is_error: bool | Omit = OMIT,
+        prompt: str | Omit = OMIT,
+        result: Any = OMIT,
+        stop_reason: str | Omit = OMIT,
+        tool: str | Omit = OMIT,
+    ) -> models.HookTestAnswer:
+        """Run a hook on an example.
+
+        Runs the command in its cage with the JSON that it would get, and answers what would follow. `match`
+        and `agents` do not count here. A project's hook goes before the operator's of the same name.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/hooks/{part(name)}/test",
+                body=given(
+                    {
+                        "agent_path": agent_path,
+                        "answer": answer,
+                        "arguments": arguments,
+                        "is_error": is_error,
+                        "prompt": prompt,
+                        "result": result,
+                        "stop_reason": stop_reason,
+                        "tool": tool,
+                    }
+                ),
+            ),
+            models.HookTestAnswer,
+        )
+
+
+class AsyncInteractions:
+    """Operations: interactions."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def answer(
+        self,
+        session_id: str,
+        interaction_id: str,
+        *,
+        answer: Literal["once", "always", "reject"] | None | Omit = OMIT,
+        answers: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None | Omit = OMIT,
+        comment: str | None | Omit = OMIT,
+        decision: Literal["accept", "edit", "reject"] | None | Omit = OMIT,
+        mode: Literal["plan", "ask", "edits", "full"] | None | Omit = OMIT,
+        plan: str | None | Omit = OMIT,
+        rule: int | str | None | Omit = OMIT,
+        scope: Literal["session", "project"] | None | Omit = OMIT,
+        values: Mapping[str, str | bool | float | None] | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.InteractionAnswer:
+        """Answer a question.
+
+        Only the first answer counts. A later one is a conflict that names the first answer and its author. A
+        session that paused for questions continues once the last of them is answered. `always` also answers other
+        open requests of running runs that its new rules allow.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/interactions/{part(interaction_id)}/answer",
+                body=given(
+                    {
+                        "answer": answer,
+                        "answers": answers,
+                        "comment": comment,
+                        "decision": decision,
+                        "mode": mode,
+                        "plan": plan,
+                        "rule": rule,
+                        "scope": scope,
+                        "values": values,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.InteractionAnswer,
+        )
+
+    async def get(self, session_id: str, interaction_id: str) -> models.InteractionAnswer:
+        """Show a question with its answer."""
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/interactions/{part(interaction_id)}"),
+            models.InteractionAnswer,
+        )
+
+    def list(
+        self,
+        session_id: str,
+        *,
+        state: Literal["pending", "answered", "cancelled", "expired"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.InteractionAnswer]:
+        """List a session's questions, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/interactions",
+                query={"state": state, "limit": limit, "cursor": cursor},
+            ),
+            models.InteractionAnswer,
+        )
+
+    async def upload_interaction_file(
+        self,
+        session_id: str,
+        interaction_id: str,
+        content: bytes | Path,
+        *,
+        name: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.UploadAnswer:
+        """Upload a file for a form.
+
+        Send the id of the upload as the value of a `file` field. Works like `POST /uploads` for the project of
+        the session. A file that no answer names is removed after a day.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/interactions/{part(interaction_id)}/files",
+                query={"name": name},
+                content=content,
+                content_type="application/octet-stream",
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.UploadAnswer,
+        )
+
+
+class AsyncIssues:
+    """Operations: issues."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def accept_todo_proposal(self, session_id: str, proposal_id: str) -> models.ProposalAnswer:
+        """Accept a proposal for the checklist of the session's issue.
+
+        `conflict` with the reason `no_bound_issue` while the session is bound to no issue.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/todo-proposals/{part(proposal_id)}/accept"),
+            models.ProposalAnswer,
+        )
+
+    async def attach_files_to_issue(
+        self, project_id: str, number: int, *, upload_ids: Sequence[str], idempotency_key: str | None = None
+    ) -> models.IssueAttachments:
+        """Attach uploaded files to an issue.
+
+        Upload them first with `POST /uploads`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/attachments",
+                body=given({"upload_ids": upload_ids}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.IssueAttachments,
+        )
+
+    async def comment_on_issue(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        body: str,
+        visibility: Literal["all", "operator_only"] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.IssueUpdateAnswer:
+        """Add a comment to an issue."""
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/comments",
+                body=given({"body": body, "visibility": visibility}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.IssueUpdateAnswer,
+        )
+
+    async def create(
+        self,
+        project_id: str,
+        *,
+        title: str,
+        attachments: Sequence[str] | Omit = OMIT,
+        body: str | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.IssueAnswer:
+        """File an issue."""
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues",
+                body=given({"attachments": attachments, "body": body, "title": title}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.IssueAnswer,
+        )
+
+    async def create_todo(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        content: str,
+        kind: Literal["step", "criterion"] | Omit = OMIT,
+        phase: str | None | Omit = OMIT,
+        position: int | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.TodoAnswer:
+        """Add an entry to the checklist of an issue.
+
+        `conflict` with the reason `todo_exists` when an open entry has the same text.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/todos",
+                body=given({"content": content, "kind": kind, "phase": phase, "position": position}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.TodoAnswer,
+        )
+
+    async def delete_todo(self, project_id: str, number: int, todo_id: str) -> None:
+        """Drop a checklist entry.
+
+        The entry is abandoned and stays in the history.
+        """
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/todos/{part(todo_id)}")
+        )
+
+    async def detach_file_from_issue(self, project_id: str, number: int, upload_id: str) -> None:
+        """Remove a file from an issue.
+
+        The file is deleted later, because nothing uses it any more.
+        """
+        return await self._transport.nothing(
+            Call(
+                "DELETE",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/attachments/{part(upload_id)}",
+            )
+        )
+
+    async def edit(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        assignment: str | None | Omit = OMIT,
+        body: str | None | Omit = OMIT,
+        title: str | None | Omit = OMIT,
+    ) -> models.EditedIssue:
+        """Change title, text or assignment of an issue.
+
+        An assignment starts the work: `primary` starts a session, `workflow:<name>` starts a run of the
+        workflow, `session:<id>` binds that session. The issue becomes `assigned`, unless it is in progress.
+        """
+        return await self._transport.model(
+            Call(
+                "PATCH",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}",
+                body=given({"assignment": assignment, "body": body, "title": title}),
+            ),
+            models.EditedIssue,
+        )
+
+    async def edit_todo(
+        self,
+        project_id: str,
+        number: int,
+        todo_id: str,
+        *,
+        accept: Literal[True] | None | Omit = OMIT,
+        content: str | None | Omit = OMIT,
+        note: str | None | Omit = OMIT,
+        phase: str | None | Omit = OMIT,
+        position: int | None | Omit = OMIT,
+        reject: models.RejectClaim | Mapping[str, Any] | None | Omit = OMIT,
+        resolve: models.ResolveIssue | Mapping[str, Any] | None | Omit = OMIT,
+        status: Literal["pending", "in_progress", "completed", "abandoned"] | None | Omit = OMIT,
+    ) -> models.TodoAnswer:
+        """Update a checklist entry; accept or reject a criterion.
+
+        `conflict` with the reason `invalid_transition`, `not_a_criterion` (accept, reject), or
+        `criteria_open` (resolve while others are not accepted).
+        """
+        return await self._transport.model(
+            Call(
+                "PATCH",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/todos/{part(todo_id)}",
+                body=given(
+                    {
+                        "accept": accept,
+                        "content": content,
+                        "note": note,
+                        "phase": phase,
+                        "position": position,
+                        "reject": reject,
+                        "resolve": resolve,
+                        "status": status,
+                    }
+                ),
+            ),
+            models.TodoAnswer,
+        )
+
+    async def get(self, project_id: str, number: int) -> models.IssueDetailAnswer:
+        """Show an issue with its history, links, files and checklist counts.
+
+        Comments for operators only are shown to operators.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/issues/{part(number)}"),
+            models.IssueDetailAnswer,
+        )
+
+    async def link(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        kind: Literal["blocks", "relates", "duplicates"],
+        target: int,
+        idempotency_key: str | None = None,
+    ) -> models.IssueLinkAnswer:
+        """Link an issue to another issue.
+
+        Two issues have at most one link of a kind in each direction.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/links",
+                body=given({"kind": kind, "target": target}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.IssueLinkAnswer,
+        )
+
+    def list_issue_attachments(self, project_id: str, number: int) -> AsyncItems[models.UploadAnswer]:
+        """List the files of an issue.
+
+        Their contents are at `/uploads/{id}/content`.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/attachments"),
+            models.UploadAnswer,
+        )
+
+    def list_issue_links(self, project_id: str, number: int) -> AsyncItems[models.IssueLinkAnswer]:
+        """List the links from and to an issue."""
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/links"),
+            models.IssueLinkAnswer,
+        )
+
+    def list_issue_updates(
+        self, project_id: str, number: int, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.IssueUpdateAnswer]:
+        """List the history of an issue, newest first.
+
+        Comments for operators only are shown to operators.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/updates",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.IssueUpdateAnswer,
+        )
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        status: Sequence[
+            Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+        ]
+        | None = None,
+        assignment: str | None = None,
+        search: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.IssueSummary]:
+        """List the issues of a project, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/issues",
+                query={
+                    "status": status,
+                    "assignment": assignment,
+                    "search": search,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.IssueSummary,
+        )
+
+    def list_todo_proposals(
+        self,
+        session_id: str,
+        *,
+        state: Literal["proposed", "accepted", "rejected"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.ProposalAnswer]:
+        """List the checklist proposals of a session's subagents, newest first.
+
+        The root agent or an operator decides about entries that are `proposed`.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/todo-proposals",
+                query={"state": state, "limit": limit, "cursor": cursor},
+            ),
+            models.ProposalAnswer,
+        )
+
+    def list_todos(
+        self, project_id: str, number: int, *, include_abandoned: bool | None = None
+    ) -> AsyncItems[models.TodoAnswer]:
+        """Show the checklist of an issue.
+
+        The whole checklist in one answer: it has at most 200 entries that are not abandoned.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/todos",
+                query={"include_abandoned": include_abandoned},
+            ),
+            models.TodoAnswer,
+        )
+
+    async def reject_todo_proposal(self, session_id: str, proposal_id: str) -> models.ProposalAnswer:
+        """Reject a proposal."""
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/todo-proposals/{part(proposal_id)}/reject"),
+            models.ProposalAnswer,
+        )
+
+    async def transition(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        to: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"],
+        comment: str | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.TransitionedIssue:
+        """Move an issue to another status.
+
+        An illegal transition is a conflict with `details.legal`. Resolving an issue accepts the remaining
+        criteria of its checklist.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/transition",
+                body=given({"comment": comment, "to": to}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.TransitionedIssue,
+        )
+
+    async def unlink(self, project_id: str, number: int, link_id: str) -> None:
+        """Remove a link from or to an issue."""
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/projects/{part(project_id)}/issues/{part(number)}/links/{part(link_id)}")
+        )
+
+
+class AsyncMcpServers:
+    """Operations: mcp_servers."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def enable(self, project_id: str, name: str) -> models.EnabledAnswer:
+        """Enable a disabled MCP server.
+
+        A server that fails five times in ten minutes is disabled. Enabling it resets the count; its next use
+        starts it.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/projects/{part(project_id)}/mcp/{part(name)}/enable"), models.EnabledAnswer
+        )
+
+    async def list_mcp_content(self, project_id: str, name: str) -> models.McpContentAnswer:
+        """List the resources and prompts of an MCP server.
+
+        The server is asked, and started if need be.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/projects/{part(project_id)}/mcp/{part(name)}/content"),
+            models.McpContentAnswer,
+        )
+
+    def list(self, project_id: str) -> AsyncItems[models.McpServerAnswer]:
+        """List the MCP servers of a project.
+
+        The operator's servers and those of the trusted project file, by name. Nothing is started: a server
+        that no session has used yet is `stopped`, and has no tools here.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/mcp"), models.McpServerAnswer
+        )
+
+
+class AsyncMessages:
+    """Operations: messages."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def edit(self, session_id: str, message_id: str, *, content: str) -> models.MessageAnswer:
+        """Edit a queued message.
+
+        `409 not_waiting` once the message is in the conversation.
+        """
+        return await self._transport.model(
+            Call(
+                "PATCH",
+                f"/api/v1/sessions/{part(session_id)}/messages/{part(message_id)}",
+                body=given({"content": content}),
+            ),
+            models.MessageAnswer,
+        )
+
+    async def get(self, session_id: str, message_id: str) -> models.MessageAnswer:
+        """Show one message.
+
+        The complete message, also when a frame had only part of a tool result (`contentRef`).
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/messages/{part(message_id)}"),
+            models.MessageAnswer,
+        )
+
+    def list(
+        self,
+        session_id: str,
+        *,
+        include_superseded: bool | None = None,
+        agent_path: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.MessageAnswer]:
+        """List a session's messages.
+
+        The messages of all agents in order, each with its `agent_path`; queued messages come last. Images in
+        tool results are omitted: request the message itself.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/messages",
+                query={
+                    "include_superseded": include_superseded,
+                    "agent_path": agent_path,
+                    "run_id": run_id,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.MessageAnswer,
+        )
+
+    async def post(
+        self,
+        session_id: str,
+        *,
+        content: str,
+        attachments: Sequence[models.ImageAttachment | Mapping[str, Any]] | Omit = OMIT,
+        mode: Literal["queue", "steer", "reject"] | None | Omit = OMIT,
+        model: str | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.PostedMessageAnswer:
+        """Post a message to a session.
+
+        Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
+        queued or steers the active run.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/messages",
+                body=given({"attachments": attachments, "content": content, "mode": mode, "model": model}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.PostedMessageAnswer,
+        )
+
+    async def remove(self, session_id: str, message_id: str) -> None:
+        """Remove a queued message.
+
+        `409 not_waiting` once the message is in the conversation; `rollback` removes it from there.
+        """
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/sessions/{part(session_id)}/messages/{part(message_id)}")
+        )
+
+
+class AsyncOperations:
+    """Operations: operations."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get_metrics(self) -> str:
+        """Get the metrics in the Prometheus format.
+
+        Counters start at zero with the daemon. Names begin with `kaged_`.
+        """
+        return await self._transport.text(Call("GET", "/api/v1/metrics"))
+
+    def list_audit(
+        self,
+        *,
+        event: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        project_id: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.AuditEntry]:
+        """List the audit trail, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/audit",
+                query={
+                    "event": event,
+                    "session_id": session_id,
+                    "run_id": run_id,
+                    "project_id": project_id,
+                    "since": since,
+                    "until": until,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.AuditEntry,
+        )
+
+    def list_logs(
+        self,
+        *,
+        level: Literal["debug", "info", "warning", "error", "critical"] | None = None,
+        event: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        text: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.LogRecord]:
+        """List the daemon's log, newest first.
+
+        Entries appear here within a second, without secrets. `storage.log_retention_days` and
+        `storage.log_retention_entries` limit how long they stay.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/logs",
+                query={
+                    "level": level,
+                    "event": event,
+                    "session_id": session_id,
+                    "run_id": run_id,
+                    "text": text,
+                    "since": since,
+                    "until": until,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.LogRecord,
+        )
+
+    async def sync_sessions(self, *, sessions: str) -> models.CatchUp:
+        """Get the missed events of several sessions.
+
+        Returns the durable events after `seq` for each `id:seq` of the list, as the WebSocket sends them: at
+        most 500 per session and 8 MB in all.
+        """
+        return await self._transport.model(
+            Call("GET", "/api/v1/sync", query={"sessions": sessions}), models.CatchUp
+        )
+
+
+class AsyncPermissions:
+    """Operations: permissions."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create_project_permission(
+        self,
+        project_id: str,
+        *,
+        pattern: str,
+        permission: str,
+        action: Literal["allow", "deny", "ask"] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.PermissionAnswer:
+        """Create a permission rule for a project.
+
+        It applies from the next call on, also in running sessions.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/permissions",
+                body=given({"action": action, "pattern": pattern, "permission": permission}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.PermissionAnswer,
+        )
+
+    async def create_session_permission(
+        self,
+        session_id: str,
+        *,
+        pattern: str,
+        permission: str,
+        action: Literal["allow", "deny", "ask"] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.PermissionAnswer:
+        """Create a permission rule for a session.
+
+        It applies from the next call on, also while the session is running.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/permissions",
+                body=given({"action": action, "pattern": pattern, "permission": permission}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.PermissionAnswer,
+        )
+
+    async def delete_project_permission(self, project_id: str, rule_id: str) -> None:
+        """Delete a permission rule of a project."""
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/projects/{part(project_id)}/permissions/{part(rule_id)}")
+        )
+
+    async def delete_session_permission(self, session_id: str, rule_id: str) -> None:
+        """Delete a permission rule of a session."""
+        return await self._transport.nothing(
+            Call("DELETE", f"/api/v1/sessions/{part(session_id)}/permissions/{part(rule_id)}")
+        )
+
+    def list_project_permissions(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.PermissionAnswer]:
+        """List a project's permission rules, newest first.
+
+        Rules that operators created. The rules of the project file are in its synthesized form.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/permissions",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.PermissionAnswer,
+        )
+
+    def list_session_permissions(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.PermissionAnswer]:
+        """List a session's permission rules, newest first.
+
+        The rules of its project apply as well.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/permissions",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.PermissionAnswer,
+        )
+
+
+class AsyncPlugins:
+    """Operations: plugins."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def enable(self, project_id: str, name: str) -> models.EnabledAnswer:
+        """Enable a disabled plugin.
+
+        A plugin that fails five times in ten minutes is disabled. Enabling it resets the count; its next use
+        starts it.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/projects/{part(project_id)}/plugins/{part(name)}/enable"),
+            models.EnabledAnswer,
+        )
+
+    def list(self, project_id: str) -> AsyncItems[models.PluginAnswer]:
+        """List the plugins of a project's agents.
+
+        Each plugin has its state, the reason when it is unusable, and the last lines of its log. A plugin that
+        no session has used yet is `stopped`.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/plugins"), models.PluginAnswer
+        )
+
+
+class AsyncProjects:
+    """Operations: projects."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def distrust(self, project_id: str) -> models.ProjectDetail:
+        """Revoke the trust in a project.
+
+        Cancels its runs and stops its plugins and language servers. Nothing is deleted.
+        """
+        return await self._transport.model(
+            Call("DELETE", f"/api/v1/projects/{part(project_id)}/trust"), models.ProjectDetail
+        )
+
+    def get_capabilities(self, project_id: str) -> AsyncItems[models.Capability]:
+        """Show what the machine offers a project.
+
+        Which cages, language servers, debug adapters and programs are available on this machine.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/capabilities"), models.Capability
+        )
+
+    async def get_dsl_schema(self) -> dict[str, Any]:
+        """Get the JSON Schema of project files.
+
+        For editors. No token is needed.
+        """
+        return await self._transport.mapping(Call("GET", "/api/v1/dsl/schema"))
+
+    async def get(self, project_id: str) -> models.ProjectDetail:
+        """Show a project."""
+        return await self._transport.model(
+            Call("GET", f"/api/v1/projects/{part(project_id)}"), models.ProjectDetail
+        )
+
+    async def get_project_dsl(self, project_id: str) -> models.DslAnswer:
+        """Show the project file and its overlay.
+
+        The project file and its overlay, as they are on disk now.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/dsl"), models.DslAnswer
+        )
+
+    async def get_synthesized_dsl(self, project_id: str) -> dict[str, Any]:
+        """Show the compiled project.
+
+        The project as agents run it, with defaults, overlays and references resolved.
+        """
+        return await self._transport.mapping(
+            Call("GET", f"/api/v1/projects/{part(project_id)}/dsl/synthesized")
+        )
+
+    def list(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.ProjectAnswer]:
+        """List loaded projects."""
+        return self._transport.items(
+            Call("GET", "/api/v1/projects", query={"limit": limit, "cursor": cursor}), models.ProjectAnswer
+        )
+
+    async def load(self, *, path: str, idempotency_key: str | None = None) -> models.ProjectDetail:
+        """Load a project from its folder.
+
+        Loading a folder again returns the same project. A project file with errors is refused with 422 and
+        every diagnostic.
+        """
+        return await self._transport.model(
+            Call(
+                "POST", "/api/v1/projects/load", body=given({"path": path}), keyed=True, key=idempotency_key
+            ),
+            models.ProjectDetail,
+        )
+
+    async def move(self, project_id: str, *, path: str) -> models.ProjectDetail:
+        """Update the folder of a moved project.
+
+        `path` is the new folder; no file is moved. Sessions, issues, rules, uploads and trust stay. While a
+        session of the project runs, the answer is 409 (`project_busy`).
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/projects/{part(project_id)}/move", body=given({"path": path})),
+            models.ProjectDetail,
+        )
+
+    async def reload(self, project_id: str) -> models.ProjectDetail:
+        """Reload a project.
+
+        When a file has errors, the answer is 422 and the loaded version stays active.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/projects/{part(project_id)}/reload"), models.ProjectDetail
+        )
+
+    async def trust(
+        self, project_id: str, *, digest: str, always: bool | Omit = OMIT
+    ) -> models.ProjectDetail:
+        """Trust the present version of a project.
+
+        `digest` is the `trust.digest` of the version that you reviewed; another version is refused with 409
+        (`project_changed`). Later versions that ask for no more are trusted with it.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/trust",
+                body=given({"always": always, "digest": digest}),
+            ),
+            models.ProjectDetail,
+        )
+
+    async def validate_dsl(
+        self, content: bytes | Path, *, project_id: str | None = None
+    ) -> models.ValidationAnswer:
+        """Check a project file.
+
+        The body is the YAML text. With `project_id` it is checked as the project file of that project,
+        including the prompts and projects that it names. Without `project_id` no file is read, and a reference to
+        another project is an error (`reference_unchecked`). The status is 200 also when there are errors.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                "/api/v1/dsl/validate",
+                query={"project_id": project_id},
+                content=content,
+                content_type="application/octet-stream",
+            ),
+            models.ValidationAnswer,
+        )
+
+
+class AsyncProviders:
+    """Operations: providers."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list_models(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.ModelAnswer]:
+        """List the model aliases.
+
+        The aliases of the local configuration, by name. A project file may also use `provider:model`.
+        """
+        return self._transport.items(
+            Call("GET", "/api/v1/models", query={"limit": limit, "cursor": cursor}), models.ModelAnswer
+        )
+
+    def list(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.ProviderAnswer]:
+        """List the configured providers.
+
+        The providers by name, without credentials; `problem` says whether one is missing.
+        """
+        return self._transport.items(
+            Call("GET", "/api/v1/providers", query={"limit": limit, "cursor": cursor}), models.ProviderAnswer
+        )
+
+    async def test(self, name: str, *, model: str | None | Omit = OMIT) -> models.ProviderTestAnswer:
+        """Make one real call to a provider.
+
+        The call is small and may cost a fraction of a cent. The status is 200 also when the call fails: `ok`,
+        `error` and `message` have the result.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/providers/{part(name)}/test", body=given({"model": model})),
+            models.ProviderTestAnswer,
+        )
+
+
+class AsyncRuns:
+    """Operations: runs."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def cancel(self, run_id: str) -> models.RunAnswer:
+        """Cancel one run.
+
+        The runs below it end with it. The caller of a cancelled subagent gets an error and continues. Queued
+        messages run next: cancel the session to hold them.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/runs/{part(run_id)}/cancel"), models.RunAnswer
+        )
+
+    async def cancel_session(self, session_id: str) -> AsyncSession:
+        """Cancel the active run.
+
+        The partial answer is kept, and the session becomes idle.
+        """
+        return await self._transport.session(Call("POST", f"/api/v1/sessions/{part(session_id)}/cancel"))
+
+    async def continue_session(
+        self, session_id: str, *, idempotency_key: str | None = None
+    ) -> models.ResumedAnswer:
+        """Continue after a truncated answer.
+
+        For a run whose last answer stopped with the reason `length`.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/continue", keyed=True, key=idempotency_key),
+            models.ResumedAnswer,
+        )
+
+    async def get(self, run_id: str) -> models.RunDetail:
+        """Show a run with its steps and tool calls."""
+        return await self._transport.model(Call("GET", f"/api/v1/runs/{part(run_id)}"), models.RunDetail)
+
+    async def get_sent_request(self, run_id: str, number: int) -> models.SentRequestAnswer:
+        """Show the exact request of a model call.
+
+        Rebuilt from the stored prompts, tools and messages, and compared with the digest of the bytes that
+        were sent. `body` is byte for byte that request.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/runs/{part(run_id)}/steps/{part(number)}/request"), models.SentRequestAnswer
+        )
+
+    def list(
+        self, session_id: str, *, all: bool | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.RunAnswer]:
+        """List a session's runs, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/runs",
+                query={"all": all, "limit": limit, "cursor": cursor},
+            ),
+            models.RunAnswer,
+        )
+
+    async def pause_session(self, session_id: str, *, reason: str | None | Omit = OMIT) -> AsyncSession:
+        """Pause the active run.
+
+        The partial answer is kept, and a checkpoint is created to resume from.
+        """
+        return await self._transport.session(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/pause", body=given({"reason": reason}))
+        )
+
+    async def resume_session(
+        self, session_id: str, *, checkpoint_id: str | None | Omit = OMIT, idempotency_key: str | None = None
+    ) -> models.ResumedAnswer:
+        """Resume from a checkpoint."""
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/resume",
+                body=given({"checkpoint_id": checkpoint_id}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.ResumedAnswer,
+        )
+
+    async def retry(self, run_id: str, *, idempotency_key: str | None = None) -> models.RunAnswer:
+        """Retry a failed run.
+
+        Starts a new run with the same message and `retry_of`. The failed run must be the newest of its
+        session; its messages stay in the conversation.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/runs/{part(run_id)}/retry", keyed=True, key=idempotency_key),
+            models.RunAnswer,
+        )
+
+
+class AsyncSessions:
+    """Operations: sessions."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def archive(self, session_id: str) -> AsyncSession:
+        """Archive a session.
+
+        An archived session can be read and exported, but takes no messages.
+        """
+        return await self._transport.session(Call("POST", f"/api/v1/sessions/{part(session_id)}/archive"))
+
+    async def create(
+        self,
+        *,
+        project_id: str,
+        headless: bool | Omit = OMIT,
+        issue_number: int | None | Omit = OMIT,
+        mode: Literal["plan", "ask", "edits", "full"] | Omit = OMIT,
+        overrides: models.SessionOverrides | Mapping[str, Any] | None | Omit = OMIT,
+        title: str | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> AsyncSession:
+        """Create a session."""
+        return await self._transport.session(
+            Call(
+                "POST",
+                "/api/v1/sessions",
+                body=given(
+                    {
+                        "headless": headless,
+                        "issue_number": issue_number,
+                        "mode": mode,
+                        "overrides": overrides,
+                        "project_id": project_id,
+                        "title": title,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            )
+        )
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session and everything in it."""
+        return await self._transport.nothing(Call("DELETE", f"/api/v1/sessions/{part(session_id)}"))
+
+    async def export(self, session_id: str) -> bytes:
+        """Export a session as one file of JSON lines.
+
+        A session that is running, or has a background task, cannot be exported. The download breaks off when
+        the session changes meanwhile: the file is then incomplete.
+        """
+        return await self._transport.data(Call("GET", f"/api/v1/sessions/{part(session_id)}/export"))
+
+    async def get(self, session_id: str) -> AsyncSession:
+        """Show a session.
+
+        Includes tokens, cost by spender, and how full each agent's context is.
+        """
+        return await self._transport.session(Call("GET", f"/api/v1/sessions/{part(session_id)}"))
+
+    async def import_session(self, content: bytes | Path) -> models.ImportedSessionDetail:
+        """Import an exported session.
+
+        The body is an exported file (JSON lines). A truncated or changed file is refused by the count and
+        digest in its last line.
+        """
+        return await self._transport.model(
+            Call("POST", "/api/v1/sessions/import", content=content, content_type="application/octet-stream"),
+            models.ImportedSessionDetail,
+        )
+
+    def list_modes(self) -> AsyncItems[models.ModeAnswer]:
+        """List the modes of a session.
+
+        Each mode with its permission rules, the strictest mode first. The rules of a mode apply beside all
+        others: a denial of any rule stays, and so does a question that the project file pins.
+        """
+        return self._transport.items(Call("GET", "/api/v1/modes"), models.ModeAnswer)
+
+    def list(
+        self,
+        *,
+        project_id: str | None = None,
+        state: Literal["idle", "queued", "running", "paused", "archived"] | None = None,
+        kind: str | None = None,
+        issue_number: int | None = None,
+        text: str | None = None,
+        asks: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.ListedSession]:
+        """List sessions, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/sessions",
+                query={
+                    "project_id": project_id,
+                    "state": state,
+                    "kind": kind,
+                    "issue_number": issue_number,
+                    "text": text,
+                    "asks": asks,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.ListedSession,
+        )
+
+    async def update(
+        self,
+        session_id: str,
+        *,
+        issue_number: int | None | Omit = OMIT,
+        mode: Literal["plan", "ask", "edits", "full"] | None | Omit = OMIT,
+        model: str | None | Omit = OMIT,
+        title: str | None | Omit = OMIT,
+    ) -> AsyncSession:
+        """Change a session: title, issue, model, mode.
+
+        `not_found` with the reason `issue_not_found` when the project has no such issue. A new mode
+        also settles the open permission requests of running runs: what it denies is refused, what it allows goes
+        on.
+        """
+        return await self._transport.session(
+            Call(
+                "PATCH",
+                f"/api/v1/sessions/{part(session_id)}",
+                body=given({"issue_number": issue_number, "mode": mode, "model": model, "title": title}),
+            )
+        )
+
+
+class AsyncTools:
+    """Operations: tools."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def call(
+        self,
+        session_id: str,
+        name: str,
+        *,
+        agent_path: str | Omit = OMIT,
+        params: Mapping[str, Any] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.ToolEnvelopeAnswer:
+        """Call a tool as one of the session's agents.
+
+        Validated, authorised and audited like the call of a model. A tool that fails answers 200 with `type`
+        `error`. A call by an operator counts as consent, once; a call by an agent's token that needs consent is
+        denied. A read-only call is cancelled when its client disconnects.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/tools/{part(name)}",
+                body=given({"agent_path": agent_path, "params": params}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.ToolEnvelopeAnswer,
+        )
+
+    def list_agent_tools(
+        self, project_id: str, agent_path: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.AgentToolAnswer]:
+        """List the tools of an agent.
+
+        The tools by name, each with the rule that decided and the parameters that the model gets.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/agents/{part(agent_path)}/tools",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.AgentToolAnswer,
+        )
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncItems[models.ToolAnswer]:
+        """List the tools.
+
+        Every tool by name, with the JSON Schemas of its parameters and result. The list does not say which
+        agents may use it.
+        """
+        return self._transport.items(
+            Call("GET", "/api/v1/tools", query={"limit": limit, "cursor": cursor}), models.ToolAnswer
+        )
+
+
+class AsyncUploads:
+    """Operations: uploads."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def delete(self, upload_id: str) -> None:
+        """Delete an unused upload."""
+        return await self._transport.nothing(Call("DELETE", f"/api/v1/uploads/{part(upload_id)}"))
+
+    async def get(self, upload_id: str) -> models.UploadAnswer:
+        """Show an uploaded file."""
+        return await self._transport.model(
+            Call("GET", f"/api/v1/uploads/{part(upload_id)}"), models.UploadAnswer
+        )
+
+    async def get_upload_content(self, upload_id: str) -> bytes:
+        """Download an uploaded file.
+
+        Sent as an attachment. `Range` may request one range of bytes; any other `Range` returns the whole
+        file.
+        """
+        return await self._transport.data(Call("GET", f"/api/v1/uploads/{part(upload_id)}/content"))
+
+    async def upload_file(
+        self,
+        content: bytes | Path,
+        *,
+        project_id: str,
+        name: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.UploadAnswer:
+        """Upload a file.
+
+        Use its id where a file is expected: in the answer to a form, in the attachments of an issue, or in the
+        inputs of a workflow. An unused file is removed after a day.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                "/api/v1/uploads",
+                query={"project_id": project_id, "name": name},
+                content=content,
+                content_type="application/octet-stream",
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.UploadAnswer,
+        )
+
+
+class AsyncWorkflows:
+    """Operations: workflows."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def cancel_workflow_run(self, workflow_run_id: str) -> models.WorkflowRunAnswer:
+        """Cancel a workflow run.
+
+        The session of the run is stopped before the answer. Cancelling an ended run is a conflict.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/workflow-runs/{part(workflow_run_id)}/cancel"), models.WorkflowRunAnswer
+        )
+
+    async def get_workflow_run(self, workflow_run_id: str) -> models.WorkflowRunAnswer:
+        """Show a workflow run.
+
+        Includes the inputs and, after its end, output, duration, cost and error.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/workflow-runs/{part(workflow_run_id)}"), models.WorkflowRunAnswer
+        )
+
+    async def invoke(
+        self,
+        project_id: str,
+        workflow: str,
+        *,
+        inputs: Mapping[str, Any] | Omit = OMIT,
+        issue_number: int | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.WorkflowRunAnswer:
+        """Start a workflow.
+
+        The run is stored before the answer. It is `queued` while the limit of concurrent runs is reached.
+        Errors of an input are reported as `inputs.<name>`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/workflows/{part(workflow)}/invoke",
+                body=given({"inputs": inputs, "issue_number": issue_number}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.WorkflowRunAnswer,
+        )
+
+    def list_workflow_runs(
+        self,
+        *,
+        project_id: str | None = None,
+        workflow: str | None = None,
+        state: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None,
+        issue_number: int | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.WorkflowRunSummary]:
+        """List workflow runs, newest first."""
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/workflow-runs",
+                query={
+                    "project_id": project_id,
+                    "workflow": workflow,
+                    "state": state,
+                    "issue_number": issue_number,
+                    "session_id": session_id,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            models.WorkflowRunSummary,
+        )
+
+    def list(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.WorkflowAnswer]:
+        """List a project's workflows.
+
+        The workflows of the project file as compiled now, by name, with their inputs.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/workflows",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.WorkflowAnswer,
+        )
+
+
+class AsyncResources:
+    """Every operation, by resource."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self.access = AsyncAccess(transport)
+        self.checkpoints = AsyncCheckpoints(transport)
+        self.commands = AsyncCommands(transport)
+        self.compactions = AsyncCompactions(transport)
+        self.health = AsyncHealth(transport)
+        self.hooks = AsyncHooks(transport)
+        self.interactions = AsyncInteractions(transport)
+        self.issues = AsyncIssues(transport)
+        self.mcp_servers = AsyncMcpServers(transport)
+        self.messages = AsyncMessages(transport)
+        self.operations = AsyncOperations(transport)
+        self.permissions = AsyncPermissions(transport)
+        self.plugins = AsyncPlugins(transport)
+        self.projects = AsyncProjects(transport)
+        self.providers = AsyncProviders(transport)
+        self.runs = AsyncRuns(transport)
+        self.sessions = AsyncSessions(transport)
+        self.tools = AsyncTools(transport)
+        self.uploads = AsyncUploads(transport)
+        self.workflows = AsyncWorkflows(transport)

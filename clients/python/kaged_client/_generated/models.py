@@ -1,0 +1,1842 @@
+"""Bodies and answers. Written by `python -m generator`; change the generator instead."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from kaged_client._model import Model, absent
+
+
+class ActAnswer(Model):
+    """One thing that a project does or is allowed to do."""
+
+    change: Literal["added", "removed"] | None
+    """Compared with the trusted version: a new request, or a removed protection."""
+    digest: str | None
+    """The digest of a prompt's text."""
+    file: str | None
+    """The project file that declares it, below the project's root."""
+    kind: Literal[
+        "tool",
+        "program",
+        "argument",
+        "environment",
+        "schedule",
+        "hook",
+        "plugin",
+        "grant",
+        "host",
+        "rule",
+        "prompt",
+        "project",
+    ]
+    line: int | None
+    text: str
+    where: str
+    """The path of the agent, or the entry of the section, that declares it."""
+
+
+class AgentToolAnswer(Model):
+    """A tool of one agent. `origin` is the rule that enabled or disabled it."""
+
+    description: str | None
+    enabled: bool
+    loading: Literal["full", "deferred", "late"] | None
+    """Whether every request has the tool in `full`, or `tool_search` finds it; null when the tool is disabled."""
+    name: str
+    origin: str
+    parameters: dict[str, Any] | None
+    """What the model gets; null when the tool is disabled."""
+
+
+class AnswerInteraction(Model):
+    """An answer: one of `answer` (to a `permission`), `answers` (to an `ask` or a `question`), `values` (to a
+    `form`) and `decision` (to a `plan`). `rule` and `scope` belong to the answer `always`, `comment` to
+    `reject` and to a `decision`, `mode` and `plan` to a `decision`.
+    """
+
+    answer: Literal["once", "always", "reject"] | None = None
+    answers: dict[str, list[str]] | list[list[str]] | None = None
+    """By question id (`ask`), or in the order of the questions (`question`): the labels of the chosen options, or free text where that is allowed."""
+    comment: str | None = None
+    """A comment for the model."""
+    decision: Literal["accept", "edit", "reject"] | None = None
+    """`edit` accepts the plan with your changes."""
+    mode: Literal["plan", "ask", "edits", "full"] | None = None
+    """The mode that the accepted plan is carried out in; not `plan`."""
+    plan: str | None = None
+    """The plan with your changes, for `edit`."""
+    rule: int | str | None = None
+    """The rule that `always` stores: the index of a suggestion, or a pattern of your own for the same permission. By default every suggestion is stored."""
+    scope: Literal["session", "project"] | None = None
+    """Where `always` stores the rule; by default in the session."""
+    values: dict[str, str | bool | float | None] | None = None
+    """By field name; for a file, the id of its upload."""
+
+
+class AttachFiles(Model):
+    """`AttachFiles` of the interface."""
+
+    upload_ids: list[str]
+
+
+class AuditEntry(Model):
+    """`AuditEntry` of the interface."""
+
+    actor: str
+    agent_path: str | None
+    created_at: datetime
+    data: dict[str, Any]
+    event: str
+    id: int
+    project_id: str | None
+    request_id: str | None
+    run_id: str | None
+    session_id: str | None
+
+
+class CallTool(Model):
+    """`CallTool` of the interface."""
+
+    agent_path: str = "primary"
+    """The agent that the call is made as."""
+    params: dict[str, Any] | None = None
+
+
+class Capability(Model):
+    """A program or feature of the machine. `reason` says why it is not available."""
+
+    available: bool
+    kind: Literal["sandbox", "language_server", "debug_adapter", "runner", "provider", "program"]
+    name: str
+    reason: str | None = None
+    version: str | None = None
+
+
+class CapabilityRequirementAnswer(Model):
+    """The cage must name the capability."""
+
+    kind: Literal["capability"]
+    name: str
+
+
+class CatchUp(Model):
+    """`CatchUp` of the interface."""
+
+    sessions: list[SessionCatchUp]
+
+
+class ChangeSession(Model):
+    """Omitted fields do not change."""
+
+    issue_number: int | None = None
+    """The issue to work on; null unbinds the session."""
+    mode: Literal["plan", "ask", "edits", "full"] | None = None
+    """How much the session asks, from the next call on; see `GET /modes`."""
+    model: str | None = None
+    """An alias or `provider:model` for the next runs; null restores the agent's own model."""
+    title: str | None = None
+
+
+class Check(Model):
+    """One check; `absent`: the daemon works without it; `warning`: it works, and `detail` says what will
+    fail.
+    """
+
+    status: Literal["ok", "failed", "absent", "warning"]
+    detail: str | None = None
+
+
+class CheckpointAnswer(Model):
+    """`CheckpointAnswer` of the interface."""
+
+    created_at: datetime
+    created_by: str
+    detail: str | None
+    id: str
+    message_cursor: str | None
+    reason: str
+    resumed_at: datetime | None
+    rolled_back: bool
+    run_id: str | None
+    session_id: str
+    superseded_by: str | None
+
+
+class CheckpointDetail(Model):
+    """`CheckpointDetail` of the interface."""
+
+    created_at: datetime
+    created_by: str
+    detail: str | None
+    edits: list[PromptEditAnswer]
+    id: str
+    message_cursor: str | None
+    messages: list[MessageAnswer]
+    """The conversation at the checkpoint, in order, including messages superseded since."""
+    prompts: list[PromptAnswer]
+    proposal: str | None
+    """The compaction that waits for a decision."""
+    reason: str
+    resumed_at: datetime | None
+    rolled_back: bool
+    run_id: str | None
+    session_id: str
+    superseded_by: str | None
+    worktree: WorktreeAnswer | None
+
+
+class ChildRunAnswer(Model):
+    """The run of a subagent in the detail of its parent's run. `call_id` is the tool call of the parent."""
+
+    agent_path: str
+    background: bool
+    call_id: str | None
+    cost_usd: float | None
+    id: str
+    reason: str | None
+    state: Literal["pending", "running", "succeeded", "failed", "cancelled", "interrupted"]
+    total_cost_usd: float | None
+    total_usage: Usage
+    usage: Usage
+
+
+class CommandAnswer(Model):
+    """A shell command: `running` until its shell exits, then `background` while processes that it started
+    continue.
+    """
+
+    agent_path: str
+    command: str
+    cwd: str
+    ended_at: datetime | None
+    exit_code: int | None
+    """The exit code of the shell; null while it runs."""
+    id: str
+    pid: int | None
+    started_at: datetime
+    state: Literal["running", "background", "ended"]
+    timed_out: bool
+
+
+class CommandOutputAnswer(Model):
+    """`CommandOutputAnswer` of the interface."""
+
+    agent_path: str
+    command: str
+    cwd: str
+    ended_at: datetime | None
+    exit_code: int | None
+    """The exit code of the shell; null while it runs."""
+    id: str
+    output: str
+    """The last 64 KB of its output, as plain text."""
+    pid: int | None
+    started_at: datetime
+    state: Literal["running", "background", "ended"]
+    timed_out: bool
+
+
+class CommentOnIssue(Model):
+    """`CommentOnIssue` of the interface."""
+
+    body: str
+    """Markdown, at most 16 KB (16384 bytes of UTF-8)."""
+    visibility: Literal["all", "operator_only"] = "all"
+
+
+class CompactAnswer(Model):
+    """The result; `compaction` is null when nothing could be removed."""
+
+    compaction: CompactionAnswer | None
+    outcome: Literal["completed", "noop", "proposed"]
+
+
+class CompactSession(Model):
+    """`CompactSession` of the interface."""
+
+    agent_path: str = "primary"
+    """The agent; a subagent must be running."""
+    strategy: Literal["drop", "summarize", "delegate", "checkpoint"] | None = None
+    """Overrides the strategy of the project file. `checkpoint` only proposes."""
+
+
+class CompactionAnswer(Model):
+    """One compaction. Estimates are tokens of a whole request plus the reserve for its answer."""
+
+    after_estimate: int
+    agent_path: str
+    checkpoint_id: str | None
+    created_at: datetime
+    details: dict[str, Any]
+    fallback_occurred: bool
+    fallback_reason: str | None
+    id: str
+    operator_flag: Literal["good", "bad", "neutral"] | None
+    operator_notes: str | None
+    plugin_cost: dict[str, Any] | None
+    """The usage of the summarizer: tokens and `cost_usd`, null when the price is unknown."""
+    plugins_fired: list[dict[str, Any]]
+    run_id: str | None
+    session_id: str
+    state: Literal["proposed", "applied", "rejected"]
+    strategy: Literal["drop", "summarize", "delegate", "checkpoint"]
+    summary: str | None
+    summary_message_id: str | None
+    superseded_message_ids: list[str]
+    threshold_estimate: int
+    trigger: Literal["threshold_crossed", "provider_overflow_retry", "operator_manual", "scheduled"]
+    undone_by: str | None
+    """The rollback that restored the original messages."""
+    window_lower: float
+    window_upper: float
+
+
+class CompactionPreview(Model):
+    """A compaction that was not applied, and the conversation that it would leave."""
+
+    messages: list[PreviewedMessage]
+    record: CompactionAnswer
+
+
+class ContextUse(Model):
+    """How full an agent's context was at its last model call. `window_assumed`: the window of the model is
+    unknown, and `window` is the default that compaction assumes.
+    """
+
+    agent_path: str
+    fraction: float
+    model: str
+    tokens: int
+    window: int
+    window_assumed: bool
+
+
+class CostSplit(Model):
+    """US dollars by spender: the sum of the calls with a known price, null when there is none. `incomplete`:
+    the sum lacks calls whose price is unknown (their steps have no `cost`).
+    """
+
+    compactor: float | None
+    incomplete: bool
+    primary: float | None
+    subagents: float | None
+    total: float | None
+
+
+class CreateIssue(Model):
+    """`CreateIssue` of the interface."""
+
+    title: str
+    """One line, at most 200 characters."""
+    attachments: list[str] | None = None
+    """Ids of files uploaded for this project."""
+    body: str = ""
+    """Markdown, at most 16 KB (16384 bytes of UTF-8)."""
+
+
+class CreatePermission(Model):
+    """`CreatePermission` of the interface."""
+
+    pattern: str
+    """The subject: a command, a path or a host; or `*`."""
+    permission: str
+    """A tool, a `tool.action`, a capability, a glob over those, or `*`."""
+    action: Literal["allow", "deny", "ask"] = "ask"
+
+
+class CreateSession(Model):
+    """`CreateSession` of the interface."""
+
+    project_id: str
+    headless: bool = False
+    """True when nobody can answer questions."""
+    issue_number: int | None = None
+    mode: Literal["plan", "ask", "edits", "full"] = "ask"
+    """How much the session asks; see `GET /modes`."""
+    overrides: SessionOverrides | None = None
+    """Overrides of the project file for this session."""
+    title: str | None = None
+
+
+class CreateTodo(Model):
+    """`CreateTodo` of the interface."""
+
+    content: str
+    """The task, on one line."""
+    kind: Literal["step", "criterion"] = "step"
+    """`step` of the plan, or acceptance `criterion` that an operator signs off."""
+    phase: str | None = None
+    """The phase of the work."""
+    position: int | None = None
+    """The index in the whole list, from 0; later entries move down."""
+
+
+class CreateToken(Model):
+    """The scope `agent` requires `session_id` and `agent_path`; the scope `plugin` requires `project_id` and
+    `plugin`; the scope `chat` requires `project_id` and takes `agent_path`. Others take none of these.
+    """
+
+    name: str
+    agent_path: str | None = None
+    """Scope `agent`: the agent whose tools the token calls. Scope `chat`: the only agent that the token talks to; by default it talks to all agents of the project."""
+    expires_at: datetime | None = None
+    """By default the token never expires."""
+    plugin: str | None = None
+    """Scope `plugin`: the name of the plugin."""
+    project_id: str | None = None
+    """Scope `plugin`: the project whose sessions the token reads. Scope `chat`: the project whose agents the token talks to."""
+    scope: Literal["operator", "read-only", "agent", "plugin", "chat"] = "operator"
+    session_id: str | None = None
+    """Scope `agent`: the only session of the token."""
+
+
+class CreatedTokenAnswer(Model):
+    """`CreatedTokenAnswer` of the interface."""
+
+    _secret_names = frozenset(["token"])
+
+    agent_path: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    id: str
+    name: str
+    plugin: str | None
+    project_id: str | None
+    revoked_at: datetime | None
+    scope: str
+    session_id: str | None
+    token: str
+    """The secret; it is shown once and is not stored."""
+
+
+class Diagnostic(Model):
+    """One finding. Lines and columns count from 1; `path` is the value's path inside `file`."""
+
+    code: str
+    column: int
+    file: str
+    line: int
+    message: str
+    path: str
+    severity: Literal["error", "warning"]
+
+
+class DslAnswer(Model):
+    """The project file and its overlay, as they are on disk now."""
+
+    files: list[DslFile]
+
+
+class DslFile(Model):
+    """`DslFile` of the interface."""
+
+    content: str
+    path: str
+    """The path of the file, as the project names it."""
+
+
+class EditCompaction(Model):
+    """Omitted fields do not change."""
+
+    summary: str | None = None
+    """Empty for none."""
+    superseded_message_ids: list[str] | None = None
+
+
+class EditIssue(Model):
+    """Omitted fields do not change; an assignment of null removes it."""
+
+    assignment: str | None = None
+    """`primary`, `workflow:<name>` or `session:<session id>`; it starts the work. Null removes it."""
+    body: str | None = None
+    """Markdown, at most 16 KB (16384 bytes of UTF-8). The original text is kept."""
+    title: str | None = None
+    """One line, at most 200 characters."""
+
+
+class EditMessage(Model):
+    """`EditMessage` of the interface."""
+
+    content: str
+
+
+class EditPrompt(Model):
+    """A new text for one agent's prompt in this session. `write` changes the file itself, for every session
+    of the project.
+    """
+
+    content: str
+    base_hash: str | None = None
+    """The digest of the text that was edited; another digest is a conflict."""
+    write: bool = False
+
+
+class EditTodo(Model):
+    """Omitted fields do not change. At most one of `status`, `accept` and `reject` is allowed."""
+
+    accept: Literal[True] | None = None
+    """Sign off a criterion."""
+    content: str | None = None
+    """The task, on one line."""
+    note: str | None = None
+    phase: str | None = None
+    """The phase of the work. Null removes it."""
+    position: int | None = None
+    """The index in the whole list, from 0; later entries move down."""
+    reject: RejectClaim | None = None
+    """Decline the claim that a criterion is met; it becomes pending again."""
+    resolve: ResolveIssue | None = None
+    """With `accept` of the last criterion: also resolve the issue."""
+    status: Literal["pending", "in_progress", "completed", "abandoned"] | None = None
+    """`in_progress` resets the entry that was in progress to `pending`."""
+
+
+class EditedIssue(Model):
+    """An issue after an edit."""
+
+    assignment: str | None
+    """`primary`, `workflow:<name>` or `session:<session id>`"""
+    body: str
+    created_at: datetime
+    created_by: str
+    id: str
+    number: int
+    original_body: str | None
+    """The original text, after an edit."""
+    project_id: str
+    resolved_at: datetime | None
+    resolved_by: str | None
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+    updated_at: datetime
+    updated_fields: list[Literal["title", "body", "assignment"]]
+    """The fields that changed."""
+
+
+class EnabledAnswer(Model):
+    """`EnabledAnswer` of the interface."""
+
+    enabled: int
+    """How many of its processes were disabled before."""
+
+
+class FileChangeAnswer(Model):
+    """A file that is restored; `diff` leads from now to then, null for binary or long files."""
+
+    change: Literal["modified", "created", "deleted"]
+    diff: str | None
+    path: str
+
+
+class FileLeftAnswer(Model):
+    """A file that is not restored, and why."""
+
+    path: str
+    reason: str
+
+
+class FileWarning(Model):
+    """An instruction file or a skill that cannot be used as it is, or not as a whole."""
+
+    file: str
+    reason: str
+
+
+class FlagCompaction(Model):
+    """`FlagCompaction` of the interface."""
+
+    flag: Literal["good", "bad", "neutral"] | None
+    notes: str | None = None
+
+
+class ForkSession(Model):
+    """`ForkSession` of the interface."""
+
+    message_id: str
+    """The last message of the fork; a message of the root agent."""
+
+
+class FsRequirementAnswer(Model):
+    """The cage must allow the caller to read (`ro`) or write (`rw`) the paths of the call."""
+
+    kind: Literal["fs"]
+    mode: Literal["ro", "rw"]
+    path: Literal["caller"] = "caller"
+
+
+class Health(Model):
+    """`Health` of the interface."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class HookAnswer(Model):
+    """A hook: a command that runs at an event. Its runs are those in sessions since the daemon started."""
+
+    agents: list[str] | None
+    """Globs of agent paths; null: as usual for the event."""
+    cage: Literal["disabled"] | dict[str, Any] | None
+    """Null: the project read-only, and no network."""
+    command: str | list[str]
+    """A shell line, or program and arguments."""
+    event: Literal["before_tool", "after_tool", "on_prompt", "on_stop"]
+    failures: int
+    input: Literal["kaged", "claude"]
+    last_failure: HookFailureAnswer | None
+    """Kept when later runs succeed."""
+    last_run_at: datetime | None
+    match: list[HookMatchAnswer]
+    """Empty: every call."""
+    name: str
+    runs: int
+    source: Literal["config", "project"]
+    """The operator's config file, or the project file."""
+    state: Literal["not_run", "ok", "failed"]
+    """How its newest run ended. A denial is no failure."""
+    timeout_seconds: float
+
+
+class HookFailureAnswer(Model):
+    """The newest failure of a hook."""
+
+    at: datetime
+    reason: str
+
+
+class HookMatchAnswer(Model):
+    """Which tool calls a hook is for, as a permission rule says it."""
+
+    pattern: str
+    permission: str
+
+
+class HookTestAnswer(Model):
+    """How the hook ended, and what would follow."""
+
+    context: str
+    """What the model would read."""
+    decision: Literal["continue", "ask", "deny", "failed"]
+    """`failed`: the hook could not be run, was killed, or ended with another exit code than 0 and 2. Before a tool call that is a denial, else a warning."""
+    duration_ms: int
+    event: Literal["before_tool", "after_tool", "on_prompt", "on_stop"]
+    exit_code: int | None
+    name: str
+    reason: str
+    source: Literal["config", "project"]
+    stderr: str
+    """The beginning of it."""
+    stdout: str
+    """The beginning of it."""
+    timed_out: bool
+
+
+class HookTestRequest(Model):
+    """The input of the hook. An example stands for each value that is missing. No tool is called."""
+
+    agent_path: str = "primary"
+    answer: str = "An example."
+    """The agent's last words, for `on_stop`."""
+    arguments: dict[str, Any] = absent(dict)
+    is_error: bool = False
+    prompt: str = "An example."
+    result: Any = "An example."
+    stop_reason: str = "stop"
+    tool: str = "file.write"
+
+
+class ImageAttachment(Model):
+    """An image, base64 encoded."""
+
+    data: str
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    type: Literal["image"] = "image"
+
+
+class ImportedSessionDetail(Model):
+    """An imported session, with warnings about its file."""
+
+    active_run: str | None
+    """The active run of the root agent, also while it waits for an answer or for capacity."""
+    archived_at: datetime | None
+    background_runs: list[str]
+    """Running subagents that no agent waits for. Cancelling the session ends them."""
+    context: list[ContextUse]
+    context_overflow: bool
+    cost_usd: CostSplit
+    created_at: datetime
+    created_by: str
+    headless: bool
+    id: str
+    issue_number: int | None
+    kind: str
+    last_run: LastRun | None
+    """The newest run of the root agent."""
+    last_seq: int
+    """The newest durable event; connect with it as `after_seq`."""
+    mode: Literal["plan", "ask", "edits", "full"]
+    """How much the session asks; see `GET /modes`."""
+    overrides: dict[str, Any]
+    pending_interactions: int
+    """The number of open questions."""
+    project_id: str
+    queued_messages: int
+    state: Literal["idle", "queued", "running", "paused", "archived"]
+    state_reason: str | None
+    title: str
+    tokens: Tokens
+    updated_at: datetime
+    warnings: list[str]
+
+
+class InteractionAnswer(Model):
+    """A question and its outcome. `kind` decides the shape of `request` and `answer`.
+
+    `permission`: `request` has `tool`, `permission`, `subjects` (what needs consent, complete), `reason`,
+    `source` (`rule` or `watchdog`) and `suggestions` (the rules that `always` stores); `answer` has
+    `answer`, and `comment`, `rules`, `scope` or `covered_by` where they apply. `ask`: `summary` and
+    `questions`, each with `id`, `title`, `description`, `options`, `multiple`, `allow_other`; `answers` by
+    id. `question`: `questions`, each with `question`, `header`, `options`, `multi_select`; `answers` in
+    their order. `form`: `summary` and `fields`, each with `name`, `label`, `type`, `required`,
+    `description`; `values` by name, a file being `{upload_id, path, name, size}`. `plan`: `plan` (Markdown);
+    `state` (`accepted`, `edited` or `rejected`), and `mode`, `plan` or `comment` where they apply.
+    """
+
+    agent_path: str
+    answer: dict[str, Any] | None
+    answered_by: str | None
+    closed_at: datetime | None
+    created_at: datetime
+    id: str
+    kind: str
+    request: dict[str, Any]
+    run_id: str | None
+    session_id: str
+    state: Literal["pending", "answered", "cancelled", "expired"]
+    tool_call_id: str | None
+
+
+class InvokeWorkflow(Model):
+    """`InvokeWorkflow` of the interface."""
+
+    inputs: dict[str, Any] | None = None
+    """Values by input name; for a `file`, the id of an upload."""
+    issue_number: int | None = None
+    """The issue of the run."""
+
+
+class Invoker(Model):
+    """The author of a run. An agent acts with the authority of an operator; its `id` is `agent:primary`."""
+
+    id: str
+    type: Literal["operator", "guest"]
+
+
+class IssueAnswer(Model):
+    """One issue."""
+
+    assignment: str | None
+    """`primary`, `workflow:<name>` or `session:<session id>`"""
+    body: str
+    created_at: datetime
+    created_by: str
+    id: str
+    number: int
+    original_body: str | None
+    """The original text, after an edit."""
+    project_id: str
+    resolved_at: datetime | None
+    resolved_by: str | None
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+    updated_at: datetime
+
+
+class IssueAttachments(Model):
+    """All files of an issue, on one page."""
+
+    items: list[UploadAnswer]
+    next_cursor: str | None
+    """Send it as `cursor` to get the next page; null on the last page."""
+    total: int
+    """The number of items on all pages."""
+
+
+class IssueDetailAnswer(Model):
+    """One issue with its history, links, files and checklist counts. `updates` are the newest 200, oldest
+    first. `legal_transitions` are the statuses that it can change to.
+    """
+
+    assignment: str | None
+    """`primary`, `workflow:<name>` or `session:<session id>`"""
+    attachments: list[UploadAnswer]
+    body: str
+    created_at: datetime
+    created_by: str
+    earlier_updates: int
+    """How many updates are older; `GET .../updates` has all."""
+    id: str
+    legal_transitions: list[
+        Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    ]
+    links: list[IssueLinkAnswer]
+    number: int
+    original_body: str | None
+    """The original text, after an edit."""
+    project_id: str
+    resolved_at: datetime | None
+    resolved_by: str | None
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+    todo_counts: TodoCountsAnswer
+    updated_at: datetime
+    updates: list[IssueUpdateAnswer]
+
+
+class IssueLinkAnswer(Model):
+    """A link, seen from one of its issues; `outgoing` is false when it starts at the other one."""
+
+    created_at: datetime
+    created_by: str
+    id: str
+    kind: Literal["blocks", "relates", "duplicates"]
+    number: int
+    outgoing: bool
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+
+
+class IssueSummary(Model):
+    """One issue of a list, without its text."""
+
+    assignment: str | None
+    created_at: datetime
+    created_by: str
+    id: str
+    number: int
+    project_id: str
+    resolved_at: datetime | None
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+    updated_at: datetime
+
+
+class IssueUpdateAnswer(Model):
+    """One entry of the history. `metadata` has the old and the new value."""
+
+    author: str
+    body: str | None
+    created_at: datetime
+    id: str
+    kind: Literal["comment", "status_change", "title_edit", "body_edit", "assignment_change"]
+    metadata: dict[str, Any] | None
+    visibility: Literal["all", "operator_only"]
+
+
+class LastRun(Model):
+    """The newest run of a session's root agent."""
+
+    id: str
+    reason: str | None
+    """Why it ended, for example `stop`, `error` or `stuck`."""
+    state: Literal["pending", "running", "succeeded", "failed", "cancelled", "interrupted"]
+
+
+class LaunchLink(Model):
+    """`url` signs one browser in, once."""
+
+    _secret_names = frozenset(["url"])
+
+    url: str
+
+
+class LinkIssue(Model):
+    """`LinkIssue` of the interface."""
+
+    kind: Literal["blocks", "relates", "duplicates"]
+    target: int
+    """The number of the other issue in the same project."""
+
+
+class ListedSession(Model):
+    """`ListedSession` of the interface."""
+
+    archived_at: datetime | None
+    context_overflow: bool
+    created_at: datetime
+    created_by: str
+    headless: bool
+    id: str
+    issue_number: int | None
+    kind: str
+    mode: Literal["plan", "ask", "edits", "full"]
+    """How much the session asks; see `GET /modes`."""
+    project_id: str
+    state: Literal["idle", "queued", "running", "paused", "archived"]
+    state_reason: str | None
+    title: str
+    updated_at: datetime
+    last_run: LastRun | None = None
+    """The newest run of the root agent."""
+    pending_interactions: int = 0
+    """The number of open questions."""
+
+
+class LoadProject(Model):
+    """`LoadProject` of the interface."""
+
+    path: str
+    """The project's root folder on the daemon's machine."""
+
+
+class LogRecord(Model):
+    """One record. `fields` depend on the event; the event `log` has a `message`."""
+
+    created_at: datetime
+    event: str
+    fields: dict[str, Any]
+    id: int
+    level: Literal["debug", "info", "warning", "error", "critical"]
+    logger: str
+    run_id: str | None
+    session_id: str | None
+
+
+class McpContentAnswer(Model):
+    """What a server offers beside tools."""
+
+    prompts: list[dict[str, Any]]
+    """Each with its arguments."""
+    resources: list[dict[str, Any]]
+    """Each with `uri` or `uri_template`."""
+
+
+class McpServerAnswer(Model):
+    """An MCP server that agents of a project may use."""
+
+    name: str
+    origin: Literal["config", "added", "project"]
+    """`config`: the config file; `added`: `kaged mcp add`; `project`: the project file."""
+    state: Literal["unusable", "stopped", "starting", "ready", "restarting", "disabled"]
+    """`stopped`: nothing has used it yet. `disabled`: it failed too often."""
+    transport: Literal["stdio", "http"] | None
+    """Null when the declaration is unusable."""
+    failures: int = 0
+    left_out: list[str] = absent(list)
+    """Tools that cannot be used, each with the reason."""
+    log: list[str] = absent(list)
+    """The last lines of its stderr, oldest first."""
+    pid: int | None = None
+    protocol: str | None = None
+    """The version of the protocol that is spoken with it."""
+    reason: str | None = None
+    """Why it is unusable, restarting or disabled."""
+    server: str | None = None
+    """What the server calls itself."""
+    tools: list[McpToolAnswer] = absent(list)
+    """What it offered when it was asked last."""
+
+
+class McpToolAnswer(Model):
+    """A tool as its server lists it."""
+
+    description: str
+    name: str
+    title: str
+
+
+class MessageAnswer(Model):
+    """One message. `position` is null while it is queued."""
+
+    agent_path: str
+    complete: bool
+    content: str
+    created_at: datetime
+    delivery: str
+    details: dict[str, Any]
+    id: str
+    position: int | None
+    role: str
+    run_id: str | None
+    session_id: str
+    superseded: bool
+    superseded_by: str | None
+    """The rollback (`rbk_`) or compaction (`cmp_`) that superseded it."""
+
+
+class ModeAnswer(Model):
+    """`ModeAnswer` of the interface."""
+
+    description: str
+    label: str
+    name: Literal["plan", "ask", "edits", "full"]
+    rules: list[RuleAnswer]
+
+
+class ModelAnswer(Model):
+    """An alias and its `provider:model` candidates, in order. `problem` says why none of them can be called;
+    `context_window` is that of the first candidate, in tokens.
+    """
+
+    alias: str
+    chain: list[str]
+    context_window: int | None
+    problem: str | None
+    ready: bool
+
+
+class NetRequirementAnswer(Model):
+    """The cage must allow connections to `target`, a host or `host:port`."""
+
+    kind: Literal["net"]
+    target: str
+
+
+class NextPart(Model):
+    """One part of the system prompt of the next call, with its origin: a file, or the name of a plugin."""
+
+    name: str
+    origin: str | None
+    text: str
+    tokens: int
+    """Estimated."""
+
+
+class PauseSession(Model):
+    """`PauseSession` of the interface."""
+
+    reason: str | None = None
+
+
+class PermissionAnswer(Model):
+    """`PermissionAnswer` of the interface."""
+
+    action: Literal["allow", "deny", "ask"]
+    created_at: datetime
+    created_by: str
+    effective: bool
+    """False when the project file overrules it for every agent, so that it has no effect."""
+    id: str
+    overruled_by: RuleAnswer | None
+    """The rule of the project file that overrules it; null when it is effective."""
+    pattern: str
+    permission: str
+    project_id: str
+    session_id: str | None
+    """Null for a rule of the whole project."""
+
+
+class PluginAnswer(Model):
+    """A plugin as one agent declares it."""
+
+    agent_path: str
+    description: str | None
+    failures: int
+    hooks: list[str]
+    isolation: Literal["agent", "project"]
+    log: list[str]
+    """The last lines of its log and stderr, oldest first."""
+    memory_bytes: int
+    """Of its process and its child processes."""
+    name: str
+    package: str
+    """As written in the project file."""
+    pid: int | None
+    reason: str | None
+    """Why it is unusable, restarting or disabled."""
+    roles: list[str]
+    state: Literal["unusable", "stopped", "starting", "ready", "restarting", "disabled"]
+    """`unusable`: manifest or config are missing or wrong. `disabled`: it failed too often and is not started until an operator enables it."""
+    tools: list[str]
+    """Full names; an agent gets those that its `tools` enable."""
+    version: str | None
+    """Null when the manifest is unusable."""
+
+
+class PostMessage(Model):
+    """`PostMessage` of the interface."""
+
+    content: str
+    attachments: list[ImageAttachment] = absent(list)
+    mode: Literal["queue", "steer", "reject"] | None = None
+    """During an active run: queue the message (`queue`, the default), steer the run at its next message boundary (`steer`), or refuse the message (`reject`)."""
+    model: str | None = None
+    """An alias or `provider:model` for the run of this message."""
+
+
+class PostedMessageAnswer(Model):
+    """The stored message, and the run that it started (null when it was queued or steered)."""
+
+    message: MessageAnswer
+    queued: bool
+    run: RunAnswer | None
+
+
+class PreviewedMessage(Model):
+    """A message that would remain, shortened. `id` is null for a summary that is not stored yet."""
+
+    always_keep: bool
+    content: str
+    id: str | None
+    role: str
+    tokens: int
+
+
+class ProjectAnswer(Model):
+    """`ProjectAnswer` of the interface."""
+
+    created_at: datetime
+    description: str
+    id: str
+    loaded_at: datetime
+    root: str
+    slug: str
+    state: str
+    trust: TrustAnswer
+
+
+class ProjectDetail(Model):
+    """`ProjectDetail` of the interface."""
+
+    compiled_digest: str | None
+    created_at: datetime
+    description: str
+    diagnostics: list[Diagnostic]
+    """Diagnostics of the last load, including warnings."""
+    id: str
+    loaded_at: datetime
+    root: str
+    slug: str
+    state: str
+    trust: TrustAnswer
+
+
+class PromptAnswer(Model):
+    """One agent's prompt: its file below the project's root, and the text of the next call."""
+
+    agent_path: str
+    content: str
+    digest: str
+    file: str
+    file_digest: str
+    parts: list[NextPart]
+    """The whole system prompt of the next call, in order; empty for the prompt of a workflow."""
+    pending: bool
+    """The edit applies from the end of the pause on."""
+    sent: SentPromptAnswer | None
+    """What was last sent; null before the first call."""
+    source: Literal["file", "edited"]
+    """`edited`: this session has an edit."""
+    warnings: list[FileWarning]
+    """About instruction files and skills."""
+
+
+class PromptEditAnswer(Model):
+    """`PromptEditAnswer` of the interface."""
+
+    applied_at: datetime | None
+    checkpoint_id: str
+    edited_at: datetime
+    edited_by: str
+    id: str
+    new_hash: str
+    old_hash: str
+    target: str
+
+
+class PromptPart(Model):
+    """One part of a system prompt: `agent`, `workflow`, `instructions:FILE`, `plugin:NAME`, `skills` or
+    `environment`.
+    """
+
+    name: str
+    text: str
+
+
+class ProposalAnswer(Model):
+    """An entry that a subagent proposed; `call_id` is the tool call of its delegation."""
+
+    agent_path: str
+    call_id: str | None
+    content: str
+    created_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+    id: str
+    kind: Literal["step", "criterion"]
+    run_id: str | None
+    session_id: str
+    state: Literal["proposed", "accepted", "rejected"]
+
+
+class ProviderAnswer(Model):
+    """A configured provider. `problem` says what is missing."""
+
+    base_url: str | None
+    driver: str
+    name: str
+    problem: str | None
+    ready: bool
+
+
+class ProviderTestAnswer(Model):
+    """The outcome of one real call. Times are milliseconds. `error` is the kind and `message` the server's
+    own words; `cause`, `explanation` and `advice` say why the call failed and what to do.
+    """
+
+    advice: str | None
+    cause: (
+        Literal[
+            "no_key",
+            "refused_key",
+            "no_permission",
+            "quota",
+            "rate_limited",
+            "unknown_model",
+            "no_network",
+            "no_server",
+            "tls",
+            "proxy",
+            "time_out",
+            "wrong_address",
+            "wrong_type",
+            "refused_request",
+            "overloaded",
+            "other",
+        ]
+        | None
+    )
+    duration_ms: int
+    error: str | None
+    explanation: str | None
+    message: str | None
+    model: str
+    ok: bool
+    provider: str
+    text: str
+    ttft_ms: int | None
+    usage: Usage | None
+
+
+class Readiness(Model):
+    """`ready` is true when no required check failed."""
+
+    checks: dict[str, Check]
+    ready: bool
+
+
+class RejectClaim(Model):
+    """`RejectClaim` of the interface."""
+
+    comment: str
+    """What is missing; stored as a note."""
+
+
+class ResolveIssue(Model):
+    """`ResolveIssue` of the interface."""
+
+    comment: str
+    """What was done. Markdown, at most 16 KB."""
+
+
+class RestoredFilesAnswer(Model):
+    """The effect of a rollback on files. `checkpoint_id` has their state before; `undo_conflicts` are the
+    files that undoing it did not restore.
+    """
+
+    checkpoint_id: str
+    conflicts: list[FileLeftAnswer]
+    restored: list[str]
+    undo_conflicts: list[FileLeftAnswer]
+
+
+class ResumeSession(Model):
+    """`ResumeSession` of the interface."""
+
+    checkpoint_id: str | None = None
+    """The checkpoint to resume from; by default the newest open one."""
+
+
+class ResumedAnswer(Model):
+    """The new run; null when nothing was left to do."""
+
+    run: RunAnswer | None
+
+
+class RollBack(Model):
+    """The target of a rollback: a checkpoint, or a message of the root agent, which is kept."""
+
+    checkpoint_id: str | None = None
+    files: bool = False
+    """Also restore files that only agents wrote since."""
+    force: bool = False
+    """With `files`: also restore files changed by others or by commands."""
+    message_id: str | None = None
+    plan: str | None = None
+    """With `files`: the `plan` of the preview; a conflict when the files changed since."""
+    stage: bool = False
+    """With `files`: preview what would be restored, and the conflicts."""
+
+
+class RollbackAnswer(Model):
+    """A rollback: how many `messages` it removed from the conversation, which `compactions` it undid, and
+    which `checkpoints` it superseded.
+    """
+
+    checkpoint_id: str | None
+    checkpoints: list[str]
+    compactions: list[str]
+    created_at: datetime
+    created_by: str
+    files: RestoredFilesAnswer | None
+    id: str
+    message_cursor: str | None
+    messages: int
+    session_id: str
+    undone_at: datetime | None
+
+
+class RuleAnswer(Model):
+    """A rule without its origin."""
+
+    action: Literal["allow", "deny", "ask"]
+    pattern: str
+    permission: str
+
+
+class RunAnswer(Model):
+    """The run of a subagent has `parent_run_id` and `parent_call_id`; with `background` the parent did not
+    wait for it. `usage` and `cost_usd` are those of the run alone; `total_usage` and `total_cost_usd` include
+    all runs below it so far.
+    """
+
+    agent_path: str
+    checkpoint_id: str | None
+    cost_usd: float | None
+    created_at: datetime
+    ended_at: datetime | None
+    error: dict[str, Any] | None
+    id: str
+    model: str | None
+    reason: str | None
+    session_id: str
+    started_at: datetime | None
+    state: Literal["pending", "running", "succeeded", "failed", "cancelled", "interrupted"]
+    step_count: int
+    total_cost_usd: float | None
+    total_usage: Usage
+    trigger_message_id: str | None
+    usage: Usage
+    background: bool = False
+    parent_call_id: str | None = None
+    parent_run_id: str | None = None
+    retry_of: str | None = None
+    """The failed run that this run retries."""
+
+
+class RunDetail(Model):
+    """`cost_incomplete`: `cost_usd` lacks model calls whose price is unknown."""
+
+    agent_path: str
+    checkpoint_id: str | None
+    children: list[ChildRunAnswer]
+    cost_incomplete: bool
+    cost_usd: float | None
+    created_at: datetime
+    ended_at: datetime | None
+    error: dict[str, Any] | None
+    id: str
+    model: str | None
+    reason: str | None
+    session_id: str
+    started_at: datetime | None
+    state: Literal["pending", "running", "succeeded", "failed", "cancelled", "interrupted"]
+    step_count: int
+    steps: list[StepAnswer]
+    tool_calls: list[ToolCallAnswer]
+    total_cost_usd: float | None
+    total_usage: Usage
+    trigger_message_id: str | None
+    usage: Usage
+    background: bool = False
+    parent_call_id: str | None = None
+    parent_run_id: str | None = None
+    retry_of: str | None = None
+    """The failed run that this run retries."""
+
+
+class RunFailure(Model):
+    """Why a run failed."""
+
+    code: str
+    message: str
+
+
+class SeccompRequirementAnswer(Model):
+    """`SeccompRequirementAnswer` of the interface."""
+
+    kind: Literal["seccomp"]
+    profile: Literal["relaxed"]
+
+
+class SentPromptAnswer(Model):
+    """The system prompt of an agent's last model call. The details of the answer have its digest as
+    `systemDigest`; `blocks` is empty once the text was deleted.
+    """
+
+    blocks: list[PromptPart]
+    created_at: datetime
+    digest: str
+    message_id: str
+    run_id: str | None
+
+
+class SentRequestAnswer(Model):
+    """The request of one model call. `verified`: the bytes of `body` have the `request_digest` (128-bit xxh3)
+    that was computed when they were sent. Otherwise the configuration of the provider changed since, and
+    `body` is what would be sent today.
+    """
+
+    body: dict[str, Any]
+    driver: str
+    model: str
+    path: str
+    provider: str
+    request_digest: str
+    run_id: str
+    step: int
+    verified: bool
+
+
+class SessionCatchUp(Model):
+    """The events of one session from `from_seq` on. With `has_more`, continue from `through_seq`. With
+    `resync` the log was trimmed: reload the session.
+    """
+
+    frames: list[dict[str, Any]]
+    from_seq: int
+    has_more: bool
+    resync: bool
+    session_id: str
+    through_seq: int
+
+
+class SessionDetail(Model):
+    """`SessionDetail` of the interface."""
+
+    active_run: str | None
+    """The active run of the root agent, also while it waits for an answer or for capacity."""
+    archived_at: datetime | None
+    background_runs: list[str]
+    """Running subagents that no agent waits for. Cancelling the session ends them."""
+    context: list[ContextUse]
+    context_overflow: bool
+    cost_usd: CostSplit
+    created_at: datetime
+    created_by: str
+    headless: bool
+    id: str
+    issue_number: int | None
+    kind: str
+    last_run: LastRun | None
+    """The newest run of the root agent."""
+    last_seq: int
+    """The newest durable event; connect with it as `after_seq`."""
+    mode: Literal["plan", "ask", "edits", "full"]
+    """How much the session asks; see `GET /modes`."""
+    overrides: dict[str, Any]
+    pending_interactions: int
+    """The number of open questions."""
+    project_id: str
+    queued_messages: int
+    state: Literal["idle", "queued", "running", "paused", "archived"]
+    state_reason: str | None
+    title: str
+    tokens: Tokens
+    updated_at: datetime
+
+
+class SessionOverrides(Model):
+    """Overrides of the project file for the root agent of one session."""
+
+    max_output_tokens: int | None = None
+    max_steps: int | None = None
+    model: str | None = None
+    """An alias or `provider:model`."""
+
+
+class StagedRollbackAnswer(Model):
+    """A preview of a rollback's effect on files. `plan` identifies it."""
+
+    conflicts: list[FileLeftAnswer]
+    plan: str
+    restored: list[FileChangeAnswer]
+
+
+class StepAnswer(Model):
+    """One model call. `stats` has usage, cost, time to the first token, duration and attempts."""
+
+    ended_at: datetime | None
+    message_id: str
+    model: str
+    number: int
+    provider: str
+    request_digest: str | None
+    started_at: datetime
+    stats: dict[str, Any]
+    stop_reason: str | None
+
+
+class TestProvider(Model):
+    """`TestProvider` of the interface."""
+
+    model: str | None = None
+    """By default a model of an alias, or one that the provider offers."""
+
+
+class TodoAnswer(Model):
+    """One entry of a checklist. A completed criterion is a claim until `accepted_at` is set."""
+
+    accepted_at: datetime | None
+    accepted_by: str | None
+    completed_at: datetime | None
+    completed_by: str | None
+    content: str
+    created_at: datetime
+    created_by: str
+    id: str
+    kind: Literal["step", "criterion"]
+    notes: list[TodoNote]
+    origin_agent: str | None
+    """The subagent that proposed it."""
+    phase: str | None
+    position: int
+    status: Literal["pending", "in_progress", "completed", "abandoned"]
+    updated_at: datetime
+
+
+class TodoCountsAnswer(Model):
+    """Counts of the checklist, without abandoned entries."""
+
+    completed: int
+    criteria: int
+    criteria_accepted: int
+    in_progress: int
+    total: int
+
+
+class TodoNote(Model):
+    """`TodoNote` of the interface."""
+
+    author: str
+    created_at: datetime
+    text: str
+
+
+class TokenAnswer(Model):
+    """`TokenAnswer` of the interface."""
+
+    agent_path: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    id: str
+    name: str
+    plugin: str | None
+    project_id: str | None
+    revoked_at: datetime | None
+    scope: str
+    session_id: str | None
+
+
+class Tokens(Model):
+    """Token counts; `input` excludes cached tokens, `output` includes `reasoning`."""
+
+    cache_read: int
+    cache_write: int
+    input: int
+    output: int
+    reasoning: int
+    total: int
+
+
+class ToolAnswer(Model):
+    """One tool. `parameters` and `result` are JSON Schemas."""
+
+    actions: list[str]
+    description: str
+    destructive: bool
+    name: str
+    namespace: str
+    """The first part of the name: `file` of `file.read`."""
+    parameters: dict[str, Any]
+    principal_scope: str | None
+    read_only: bool
+    requires: list[
+        FsRequirementAnswer | SeccompRequirementAnswer | NetRequirementAnswer | CapabilityRequirementAnswer
+    ]
+    """What a cage must allow for a call. An agent without a cage may do all of it."""
+    result: dict[str, Any]
+    source: Literal["builtin", "agent", "plugin", "mcp"]
+    """Who provides the tool."""
+    title: str
+    version: str
+    wire_name: str
+
+
+class ToolCallAnswer(Model):
+    """`ToolCallAnswer` of the interface."""
+
+    agent_path: str
+    arguments: dict[str, Any]
+    call_id: str
+    ended_at: datetime | None
+    error_code: str | None
+    id: str
+    message_id: str | None
+    name: str
+    result_message_id: str | None
+    started_at: datetime | None
+    state: str
+    step: int | None
+
+
+class ToolCallMetadata(Model):
+    """`ToolCallMetadata` of the interface."""
+
+    duration_ms: int
+    cage_notes: list[str] | None = None
+    """Changes of the agent's cage that its model should know."""
+    output_path: str | None = None
+    truncated: bool | None = None
+
+
+class ToolEnvelopeAnswer(Model):
+    """The result of every tool."""
+
+    metadata: ToolCallMetadata
+    type: Literal["output", "error"]
+    code: str | None = None
+    data: Any = None
+    detail: dict[str, Any] | None = None
+    error_text: str | None = None
+
+
+class TransitionIssue(Model):
+    """`TransitionIssue` of the interface."""
+
+    to: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    comment: str | None = None
+    """Required for `resolved` and `rejected`. Markdown, at most 16 KB."""
+
+
+class TransitionedIssue(Model):
+    """An issue after a transition."""
+
+    assignment: str | None
+    """`primary`, `workflow:<name>` or `session:<session id>`"""
+    body: str
+    created_at: datetime
+    created_by: str
+    id: str
+    number: int
+    original_body: str | None
+    """The original text, after an edit."""
+    previous_status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    project_id: str
+    resolved_at: datetime | None
+    resolved_by: str | None
+    status: Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
+    title: str
+    updated_at: datetime
+
+
+class TrustAnswer(Model):
+    """Whether a project may run. `changed`: the trusted version stays active, and a newer one waits for
+    trust.
+    """
+
+    acts: list[ActAnswer]
+    """What the newest version asks for."""
+    by: Literal["operator", "always", "settings"] | None
+    """Why it is trusted."""
+    digest: str | None
+    """Identifies the newest version that compiles; send it to trust that version."""
+    state: Literal["trusted", "untrusted", "changed"]
+
+
+class TrustProject(Model):
+    """`TrustProject` of the interface."""
+
+    digest: str
+    """The `trust.digest` of the version that you reviewed."""
+    always: bool = False
+    """Also trust every later version."""
+
+
+class UndoRollback(Model):
+    """`UndoRollback` of the interface."""
+
+    force: bool = False
+    """Also restore files that changed since."""
+
+
+class UploadAnswer(Model):
+    """An uploaded file."""
+
+    created_at: datetime
+    created_by: str
+    id: str
+    media_type: str
+    name: str
+    """Safe as a file name; it may differ from the name that was sent."""
+    project_id: str
+    sha256: str
+    """In hexadecimal."""
+    size_bytes: int
+    used_at: datetime | None
+    used_by: str | None
+    """The issue, interaction or workflow run that uses it. An unused file is removed after a day."""
+
+
+class Usage(Model):
+    """Token counts of one model call. `input_tokens` never includes cache tokens;
+    `output_tokens` includes `reasoning_tokens`.
+    """
+
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class ValidationAnswer(Model):
+    """Whether a project file is valid, and all diagnostics."""
+
+    diagnostics: list[Diagnostic]
+    valid: bool
+
+
+class Versions(Model):
+    """`Versions` of the interface."""
+
+    api: str
+    commit: str | None
+    """The commit of the build, with `-dirty` after it when the build had changes that were not committed. Null when it is not known."""
+    database_schema: str
+    """The revision of the database schema that this version uses."""
+    kaged: str
+    platform: str
+    python: str
+
+
+class WorkflowAnswer(Model):
+    """A workflow of a project, as compiled now. `tools` are the tools of its root agent."""
+
+    concurrency: int
+    description: str
+    inputs: dict[str, WorkflowInputAnswer]
+    invokable_by: list[Literal["operator", "guest"]]
+    name: str
+    next_at: datetime | None
+    """The next scheduled start."""
+    queued: int
+    """The number of queued runs."""
+    running: int
+    """The number of active runs, including runs that wait for a person."""
+    schedule: str | None
+    """Cron expression of five fields, UTC."""
+    timeout_seconds: int
+    tools: list[str]
+
+
+class WorkflowInputAnswer(Model):
+    """One declared input of a workflow. `default` is null when there is none."""
+
+    default: str | float | bool | None
+    description: str | None
+    max_length: int | None
+    options: list[str] | None
+    """The choices of an `enum`."""
+    required: bool
+    type: Literal["string", "text", "number", "integer", "boolean", "enum", "url", "file"]
+
+
+class WorkflowRunAnswer(Model):
+    """`WorkflowRunAnswer` of the interface."""
+
+    cause: Literal["operator", "agent", "schedule", "issue"]
+    completed_at: datetime | None
+    cost_usd: float | None
+    """US dollars, after the end; null when unknown."""
+    created_at: datetime
+    duration_ms: int | None
+    """From start to end; null until then."""
+    elapsed_ms: int
+    """Working time, without waiting for people."""
+    error: RunFailure | None
+    id: str
+    inputs: dict[str, Any]
+    invoked_by: Invoker
+    issue_number: int | None
+    output: str | None
+    """The agent's final answer."""
+    pending_interactions: int
+    """The number of open questions in its session."""
+    project_id: str
+    scheduled_for: datetime | None
+    """The scheduled time."""
+    session_id: str | None
+    """The session of the run; null while it is queued."""
+    session_state: Literal["idle", "queued", "running", "paused", "archived"] | None
+    """The state of its session. An active run is `running` also while its session is `paused`."""
+    started_at: datetime | None
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    timeout_seconds: int
+    workflow: str
+
+
+class WorkflowRunSummary(Model):
+    """`WorkflowRunSummary` of the interface."""
+
+    cause: Literal["operator", "agent", "schedule", "issue"]
+    completed_at: datetime | None
+    cost_usd: float | None
+    """US dollars, after the end; null when unknown."""
+    created_at: datetime
+    duration_ms: int | None
+    """From start to end; null until then."""
+    elapsed_ms: int
+    """Working time, without waiting for people."""
+    error: RunFailure | None
+    id: str
+    invoked_by: Invoker
+    issue_number: int | None
+    pending_interactions: int
+    """The number of open questions in its session."""
+    project_id: str
+    scheduled_for: datetime | None
+    """The scheduled time."""
+    session_id: str | None
+    """The session of the run; null while it is queued."""
+    session_state: Literal["idle", "queued", "running", "paused", "archived"] | None
+    """The state of its session. An active run is `running` also while its session is `paused`."""
+    started_at: datetime | None
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    timeout_seconds: int
+    workflow: str
+
+
+class WorktreeAnswer(Model):
+    """A snapshot of the project's files, stored as a git tree. `state` is `taken`, `unchanged`, `failed` or
+    `skipped`; `detail` says why.
+    """
+
+    created_at: datetime
+    detail: str | None
+    id: str
+    size_bytes: int
+    state: str
+    tree: str | None

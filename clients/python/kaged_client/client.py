@@ -1,0 +1,81 @@
+"""The synchronous client: `Kaged`."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kaged_client._call import Call, Settings, part
+from kaged_client._generated.models import UploadAnswer
+from kaged_client._generated.resources import Resources
+from kaged_client._position import Position
+from kaged_client._stream import EventStream
+from kaged_client._sync import Transport
+from kaged_client.session import Session
+
+RETRY_SECONDS = 60.0
+TIMEOUT_SECONDS = 600.0
+
+
+class Kaged(Resources):
+    """A client of one daemon. Close it, or use it in a `with` statement.
+
+    Every operation is a method of a resource: `kaged.sessions.create(...)`. Requests and streams
+    survive a lost connection and a restarted daemon for `retry_seconds`. A request is repeated only when that
+    has no second effect: an `Idempotency-Key`, made for each call, ensures it. `timeout` is how long one
+    answer may take, in seconds."""
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:7777",
+        *,
+        token: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        self.settings = Settings.checked(url, token, timeout, retry_seconds)
+        self.transport = Transport(self.settings)
+        self.transport.make_session = lambda data: Session(self, data)
+        self._streams: weakref.WeakSet[EventStream] = weakref.WeakSet()
+        super().__init__(self.transport)
+
+    def __repr__(self) -> str:
+        return f"Kaged({self.settings.url!r})"
+
+    def events(self, *, timeout: float | None = None) -> EventStream:
+        """Follow the state changes of all sessions, without end. Events during a lost connection are not
+        replayed; a `sync` event marks each connection: read there what may have changed."""
+        return self.follow("/api/v1/ws", None, timeout)
+
+    def follow(self, path: str, after_seq: int | None, timeout: float | None) -> EventStream:
+        """Follow a WebSocket by its path; `Session.events` and `events` do it."""
+        return EventStream(self.settings, path, Position(after_seq, timeout), self._streams)
+
+    def upload(self, project_id: str, path: Path | str) -> UploadAnswer:
+        """Upload a file for a form, an issue or a workflow."""
+        file = Path(path)
+        return self.uploads.upload_file(file, project_id=project_id, name=file.name)
+
+    def download(self, upload_id: str, to: Path | str) -> int:
+        """Write the content of an upload to a file; return its size."""
+        return self.transport.download(Call("GET", f"/api/v1/uploads/{part(upload_id)}/content"), Path(to))
+
+    def export(self, session_id: str, to: Path | str) -> int:
+        """Write the export of a session to a file; return its size."""
+        return self.transport.download(Call("GET", f"/api/v1/sessions/{part(session_id)}/export"), Path(to))
+
+    def close(self) -> None:
+        """Close the connections and end all streams. Runs continue."""
+        for stream in list(self._streams):
+            stream.close()
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
