@@ -79,8 +79,11 @@ _PROTOCOL_ERROR_TEXTS = {
     "503": "The daemon cannot work now; `Retry-After` says when to retry.",
 }
 
+_ERROR = "ErrorAnswer"
+"""The schema of every other error. `Error`, with its field `error`, is one name twice in generated code."""
+
 _ERROR_SCHEMA: dict[str, Any] = {
-    "title": "Error",
+    "title": _ERROR,
     "type": "object",
     "required": ["error"],
     "properties": {
@@ -121,8 +124,9 @@ _SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "kaged_session",
-        "description": "Set by the launch link; the daemon's port is in the name (`kaged_session_7777`). "
-        "Writes also need the `X-Kaged-CSRF` header with the value of the `kaged_csrf` cookie.",
+        "description": "Set by the launch link; port and base path are in the name "
+        "(`kaged_session_7777~shop`). Writes also need the `X-Kaged-CSRF` header with the value of the "
+        "`kaged_csrf` cookie.",
     },
 }
 
@@ -152,6 +156,7 @@ def document_of(app: FastAPI) -> dict[str, Any]:
             version="v1",
             description=_DESCRIPTION,
             routes=app.routes,
+            servers=app.servers or None,
             tags=[{"name": name, "description": text} for name, text in _TAGS],
         )
         _complete(document)
@@ -170,23 +175,27 @@ def _complete(document: dict[str, Any]) -> None:
     schemas = components.setdefault("schemas", {})
     for framework in ("HTTPValidationError", "ValidationError"):
         schemas.pop(framework, None)
-    schemas["Error"] = _ERROR_SCHEMA
+    schemas[_ERROR] = _ERROR_SCHEMA
     components["securitySchemes"] = _SECURITY_SCHEMES
     schemas |= _protocol_error_schemas()
-    components["responses"] = _error_responses("Error", "Error", _ERROR_TEXTS) | _error_responses(
+    components["responses"] = _error_responses("Error", _ERROR, _ERROR_TEXTS) | _error_responses(
         "ProtocolError", _PROTOCOL_ERROR, _PROTOCOL_ERROR_TEXTS
     )
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             _complete_operation(path, method.upper(), operation)
     document["x-websockets"] = _websockets()
+    from app.api.openapi_examples.compose import add_examples  # loaded with the first document, not before
+
+    add_examples(document)
 
 
 def _error_responses(prefix: str, model: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the answers of errors by name, whose body is of a model."""
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model}"}}}
+    schema = {"$ref": f"#/components/schemas/{model}"}
     found: dict[str, Any] = {
-        f"{prefix}{status}": {"description": text, "content": content} for status, text in texts.items()
+        f"{prefix}{status}": {"description": text, "content": {"application/json": {"schema": schema}}}
+        for status, text in texts.items()
     }
     found[f"{prefix}429"]["headers"] = {
         "Retry-After": {"description": "Seconds, when they are known.", "schema": {"type": "integer"}}

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.messages import MessageAnswer
-from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 
 
 class CheckpointAnswer(AnswerModel):
@@ -217,7 +217,5 @@ class RollbackAnswer(AnswerModel):
     files: RestoredFilesAnswer | None
 
 
-class PromptsAnswer(AnswerModel):
-    """The system prompt of each agent for its next model call."""
-
-    prompts: list[PromptAnswer]
+class PromptList(PageOf[PromptAnswer]):
+    """The system prompt of each agent for its next model call, on one page."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas.model import AnswerModel, RequestModel
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 from app.harness.dsl.spec_hooks import HookEvent
 
 Source = Literal["config", "project"]
@@ -19,8 +19,15 @@ class HookMatchAnswer(AnswerModel):
     pattern: str
 
 
+class HookFailureAnswer(AnswerModel):
+    """The newest failure of a hook."""
+
+    at: Time
+    reason: str
+
+
 class HookAnswer(AnswerModel):
-    """A hook: a command that runs at an event."""
+    """A hook: a command that runs at an event. Its runs are those in sessions since the daemon started."""
 
     name: str
     event: HookEvent
@@ -33,12 +40,17 @@ class HookAnswer(AnswerModel):
         description="Null: the project read-only, and no network."
     )
     input: Literal["kaged", "claude"]
+    state: Literal["not_run", "ok", "failed"] = Field(
+        description="How its newest run ended. A denial is no failure."
+    )
+    runs: int
+    failures: int
+    last_run_at: Time | None
+    last_failure: HookFailureAnswer | None = Field(description="Kept when later runs succeed.")
 
 
-class HooksAnswer(AnswerModel):
-    """The hooks in the order in which they run, by event."""
-
-    hooks: list[HookAnswer]
+class HookList(PageOf[HookAnswer]):
+    """All hooks in the order in which they run, by event, on one page."""
 
 
 class HookTestRequest(RequestModel):

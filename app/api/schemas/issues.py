@@ -203,12 +203,12 @@ class IssueDetailAnswer(IssueAnswer):
         )
 
 
-class IssueLinks(AnswerModel):
-    items: list[IssueLinkAnswer]
+class IssueLinks(PageOf[IssueLinkAnswer]):
+    """All links of an issue, on one page."""
 
 
-class IssueAttachments(AnswerModel):
-    items: list[UploadAnswer]
+class IssueAttachments(PageOf[UploadAnswer]):
+    """All files of an issue, on one page."""
 
 
 def _legal_transitions(status: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.model import AnswerModel
+from app.api.schemas.model import AnswerModel, PageOf
 
 
 class McpToolAnswer(AnswerModel):
@@ -40,8 +40,8 @@ class McpServerAnswer(AnswerModel):
     log: list[str] = Field(default=[], description="The last lines of its stderr, oldest first.")
 
 
-class McpServersAnswer(AnswerModel):
-    servers: list[McpServerAnswer]
+class McpServerList(PageOf[McpServerAnswer]):
+    """All MCP servers of the project, on one page."""
 
 
 class McpContentAnswer(AnswerModel):

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunAnswer
+from app.tools.documents.picture import ImageType
 
 MAX_CONTENT_CHARACTERS = 4_000_000
 MAX_ATTACHMENTS = 20
@@ -17,7 +18,7 @@ class ImageAttachment(RequestModel):
     """An image, base64 encoded."""
 
     type: Literal["image"] = "image"
-    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    media_type: ImageType
     data: str = Field(min_length=4, pattern=r"^[A-Za-z0-9+/]+={0,2}$")
 
 

@@ -5,7 +5,8 @@ Owns: the two base classes and the time type. Never: a noun's fields.
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
@@ -41,3 +42,8 @@ class PageOf(AnswerModel, Generic[T]):
         description="Send it as `cursor` to get the next page; null on the last page."
     )
     total: int = Field(description="The number of items on all pages.")
+
+    @classmethod
+    def whole(cls, items: Sequence[Any]) -> Self:
+        """Return a list that is never longer than one page."""
+        return cls(items=list(items), next_cursor=None, total=len(items))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.api.schemas.model import AnswerModel
+from app.api.schemas.model import AnswerModel, PageOf
 from app.api.schemas.permissions import RuleAnswer
 from app.tools.contract.modes import ModeName
 
@@ -14,5 +14,5 @@ class ModeAnswer(AnswerModel):
     rules: list[RuleAnswer]
 
 
-class ModeList(AnswerModel):
-    items: list[ModeAnswer]
+class ModeList(PageOf[ModeAnswer]):
+    """All modes, on one page."""

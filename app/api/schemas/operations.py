@@ -17,9 +17,10 @@ class Health(AnswerModel):
 
 
 class Check(AnswerModel):
-    """One check; `absent`: the daemon works without it."""
+    """One check; `absent`: the daemon works without it; `warning`: it works, and `detail` says what will
+    fail."""
 
-    status: Literal["ok", "failed", "absent"]
+    status: Literal["ok", "failed", "absent", "warning"]
     detail: str | None = None
 
 
@@ -32,6 +33,11 @@ class Readiness(AnswerModel):
 
 class Versions(AnswerModel):
     kaged: str
+    commit: str | None = Field(
+        description="The commit of the build, with `-dirty` after it when the build had changes that were "
+        "not committed. Null when it is not known."
+    )
+    database_schema: str = Field(description="The revision of the database schema that this version uses.")
     api: str
     python: str
     platform: str

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.api.schemas.model import AnswerModel
+from app.api.schemas.model import AnswerModel, PageOf
 
 
 class PluginAnswer(AnswerModel):
@@ -32,8 +32,8 @@ class PluginAnswer(AnswerModel):
     log: list[str] = Field(description="The last lines of its log and stderr, oldest first.")
 
 
-class PluginsAnswer(AnswerModel):
-    plugins: list[PluginAnswer]
+class PluginList(PageOf[PluginAnswer]):
+    """All plugins of the project's agents, on one page."""
 
 
 class EnabledAnswer(AnswerModel):

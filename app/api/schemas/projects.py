@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 from app.harness.dsl.acts import ActKind
 from app.harness.dsl.diagnostics import Diagnostic
 
@@ -110,5 +110,5 @@ class Capability(AnswerModel):
     reason: str | None = None
 
 
-class CapabilitiesAnswer(AnswerModel):
-    capabilities: list[Capability]
+class CapabilityList(PageOf[Capability]):
+    """All capabilities, on one page."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.model import AnswerModel, RequestModel
+from app.harness.providers.explanation import Cause
 from app.messages import Usage
 
 
@@ -42,7 +43,8 @@ class TestProvider(RequestModel):
 
 
 class ProviderTestAnswer(AnswerModel):
-    """The outcome of one real call. Times are milliseconds."""
+    """The outcome of one real call. Times are milliseconds. `error` is the kind and `message` the server's
+    own words; `cause`, `explanation` and `advice` say why the call failed and what to do."""
 
     provider: str
     model: str
@@ -53,3 +55,6 @@ class ProviderTestAnswer(AnswerModel):
     usage: Usage | None
     error: str | None
     message: str | None
+    cause: Cause | None
+    explanation: str | None
+    advice: str | None

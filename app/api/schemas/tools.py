@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 
 
 class FsRequirementAnswer(AnswerModel):
@@ -124,8 +124,8 @@ class CommandAnswer(AnswerModel):
     ended_at: Time | None
 
 
-class CommandsAnswer(AnswerModel):
-    commands: list[CommandAnswer]
+class CommandList(PageOf[CommandAnswer]):
+    """All shell commands of the session, on one page."""
 
 
 class CommandOutputAnswer(CommandAnswer):
