@@ -4,7 +4,7 @@ Owns: what an operator may set, where it comes from, and how a mistake in it is 
 Never: anything about one project (that is the project file) and no I/O besides reading the file.
 """
 
-from app.config.environment import child_environment, environment_secrets, expanded
+from app.config.environment import child_environment, container_in_environment, environment_secrets, expanded
 from app.config.exposure import refuse_exposure, settings_not_in_effect
 from app.config.hook_settings import HookSettings
 from app.config.load import default_config_file, load_settings
@@ -31,6 +31,7 @@ from app.config.settings import (
     SearchSettings,
     Settings,
     StorageSettings,
+    is_base_path,
 )
 
 __all__ = [
@@ -58,9 +59,11 @@ __all__ = [
     "Settings",
     "StorageSettings",
     "child_environment",
+    "container_in_environment",
     "default_config_file",
     "environment_secrets",
     "expanded",
+    "is_base_path",
     "load_settings",
     "redacted",
     "refuse_exposure",

@@ -10,7 +10,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+
+from app.config.secret_files import FILE_MARK, Variables
+from app.errors import ConfigError
 
 CONFIG_FILE_VARIABLE = "KAGED_CONFIG"
 _PREFIX = "KAGED_"
@@ -41,13 +45,21 @@ def child_environment(*, environ: Mapping[str, str] | None = None) -> dict[str, 
 
 def environment_secrets(*, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the values of the variables that children do not get because their names say that they hold a
-    secret; short ones may be ordinary words and are left out."""
+    secret, also those in files (`NAME_FILE`); short ones may be ordinary words and are left out."""
     source = process_environment() if environ is None else environ
-    return tuple(
-        value
-        for name, value in source.items()
-        if len(value) >= _SECRET_CHARACTERS and _SECRET_NAME.search(name.upper())
-    )
+    names = [name for name in source if _SECRET_NAME.search(name.upper())]
+    found = [source[name] for name in names if not name.endswith(FILE_MARK)]
+    for name in names:
+        if name.endswith(FILE_MARK):
+            with suppress(ConfigError, KeyError):  # who asks for such a value hears what is wrong
+                found.append(Variables(source)[name.removesuffix(FILE_MARK)])
+    return tuple(dict.fromkeys(value for value in found if len(value) >= _SECRET_CHARACTERS))
+
+
+def container_in_environment() -> str:
+    """Return the engine that says in the environment that this is its container, empty when none does."""
+    environ = process_environment()
+    return environ.get("container", "") or ("kubernetes" if environ.get("KUBERNETES_SERVICE_HOST") else "")
 
 
 def settings_in(environ: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
@@ -87,5 +99,5 @@ def expand(value: Any, environ: Mapping[str, str], missing: list[str]) -> Any:
 def expanded(values: Mapping[str, str], missing: list[str]) -> dict[str, str]:
     """Return texts with every `${NAME}` replaced from this process's environment; names that are not set go
     to `missing`."""
-    environ = process_environment()
+    environ = Variables(process_environment())
     return {name: expand(value, environ, missing) for name, value in values.items()}

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from app.config.credentials import BUILT_IN_PROVIDERS, resolve_credentials
 from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
 from app.config.problems import KeyPath, Problems, known_keys
+from app.config.secret_files import FILE_MARK, Variables
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
 from app.nearest_names import nearest
@@ -47,12 +48,15 @@ def load_settings(
     `config_file` or `KAGED_CONFIG` must exist; the default one need not.
     Raises `ConfigError` with every mistake, its source, key and nearest known key.
     """
-    environ = process_environment() if environ is None else environ
-    path = _find_file(config_file, environ)
+    process = process_environment() if environ is None else environ
+    path = _find_file(config_file, process)
+    environ = Variables(process)
     merged = _Merged()
     if path is not None:
         merged.add(_read(path), source=str(path), base=path.parent)
     for name, key, value in settings_in(environ):
+        if name.endswith(FILE_MARK) and (known := _in_file(key)) is not None:
+            key, value = known, environ[name.removesuffix(FILE_MARK)]
         merged.add_one(normalise_names(merged.tree, key), value, source=name, base=Path.cwd())
     for dotted, value in (overrides or {}).items():
         merged.add_one(tuple(dotted.split(".")), value, source="command line", base=Path.cwd())
@@ -89,6 +93,13 @@ class _Merged:
             else:
                 into[name] = value
                 self.bases[key] = base
+
+
+def _in_file(key: KeyPath) -> KeyPath | None:
+    """Return the setting whose value lies in the file that a variable for `key` names, else None."""
+    name = key[-1].removesuffix(FILE_MARK.lower())
+    known = known_keys(key[:-1])
+    return (*key[:-1], name) if key[-1] not in known and name in known else None
 
 
 def _require_shallow(layer: dict[str, Any], source: str) -> None:

@@ -6,6 +6,7 @@ Every number that is a time is in seconds unless its name says otherwise.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,8 @@ from app.config.hook_settings import HookSettings
 from app.config.section import Section
 
 MEBIBYTE = 1024 * 1024
+_BASE_PATH = re.compile(r"(?>(?:/[A-Za-z0-9._-]++)+)")
+_LONGEST_BASE_PATH = 200
 
 
 def _as_list(value: object) -> object:
@@ -42,16 +45,35 @@ def _without_brackets(host: str) -> str:
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
+def is_base_path(text: str) -> bool:
+    """Tell whether a text is a path prefix: segments of letters, digits and `-._`, each behind a slash."""
+    if not text or len(text) > _LONGEST_BASE_PATH:
+        return not text
+    return _BASE_PATH.fullmatch(text) is not None and not {".", ".."} & set(text.split("/"))
+
+
+def _base_path(text: str) -> str:
+    if not is_base_path(text):
+        raise ValueError(
+            "must be empty, or begin with / and not end with it, and consist of letters, digits, "
+            "-, . and _ between single slashes (for example /shop)"
+        )
+    return text
+
+
 class DaemonSettings(Section):
-    """`port` 0 takes a free one. Everything the daemon writes outside projects is in `data_dir`."""
+    """`port` 0 takes a free one. `base_path` is the path prefix below which a proxy serves the daemon.
+    Everything the daemon writes outside projects is in `data_dir`."""
 
     host: Annotated[str, AfterValidator(_without_brackets)] = "127.0.0.1"
     port: int = Field(default=7777, ge=0, le=65535)
+    base_path: Annotated[str, AfterValidator(_base_path)] = ""
     data_dir: Path = Path()
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
     heartbeat_seconds: Positive = 15.0
     idle_timeout_seconds: Positive = 90.0
     max_body_bytes: int = Field(default=10 * MEBIBYTE, ge=1024)
+    access_log: bool = False
 
 
 class AuthSettings(Section):

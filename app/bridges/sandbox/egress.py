@@ -14,6 +14,7 @@ from typing import Any
 
 from app.bridges.network.dialling import Dialler
 from app.bridges.network.proxy import CageProxy, proxy_variables
+from app.bridges.processes.audit import Record
 from app.bridges.sandbox.holder import Holder, HolderGone, Refused
 from app.cages.cage import Cage
 from app.cages.network_rules import NetworkRules
@@ -23,9 +24,6 @@ PORT = 17_777
 
 MAX_REFUSED = 20
 """The most refused hosts in one note to the agent."""
-
-Record = Callable[[str, str, dict[str, Any]], None]
-"""Takes an audit event's name, the project's id and the data."""
 
 
 @dataclass(frozen=True, slots=True)

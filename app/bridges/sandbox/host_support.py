@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bridges.sandbox.bounds import bounded_together
+from app.bridges.sandbox.container_engines import container_engine, missing_words, text_of
 from app.bridges.sandbox.seccomp_rules import architecture_of
 from app.programs import SYSTEM_PATH, on_path
 
@@ -22,7 +23,6 @@ LANDLOCK_NEEDED = 6
 BUBBLEWRAP_NEEDED = "0.10 or later, or an older one of a distribution that has --bind-fd"
 """Distributions have brought that option to older versions, with the fix for CVE-2024-42472."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
-_FLAGS = "the flags of docs/cages.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,18 @@ class Host:
             else "an ordinary user",
         )
 
-    def advice(self) -> str:
-        """Return advice for a machine that cannot make namespaces."""
+    def advice(self, problem: str = "") -> str:
+        """Return advice for a machine that cannot make namespaces. `problem`: what bubblewrap has said."""
         if not self.known_machine:
             return "Cages need x86_64 or aarch64"
         if self.bubblewrap is None:
             return f"Install bubblewrap {BUBBLEWRAP_NEEDED}, and restart the daemon"
-        if self.container is not None:
-            return f"Start the container with docker/seccomp.json and {_FLAGS}"
         if self.namespaces_advice is not None:
-            return self.namespaces_advice
+            return self.namespaces_advice + (
+                ", on the container's host" if self.container is not None else ""
+            )
+        if self.container is not None:
+            return missing_words(self.container, problem)
         return "Run `kaged doctor` as the daemon's user; docs/cages.md says what a cage needs"
 
 
@@ -70,7 +72,7 @@ def look_at_host() -> Host:
     return Host(
         bubblewrap=on_path("bwrap", {"PATH": SYSTEM_PATH}),
         landlock=landlock_version(),
-        container=_container(),
+        container=container_engine(),
         namespaces_refused=refused,
         namespaces_advice=advice,
         known_machine=_is_known(platform.machine()),
@@ -104,34 +106,24 @@ def _landlock_in_words(version: int) -> str:
 
 
 def _namespaces() -> tuple[str | None, str | None]:
-    if _text("/proc/sys/user/max_user_namespaces") == "0":
+    if text_of("/proc/sys/user/max_user_namespaces") == "0":
         return (
             "user.max_user_namespaces is 0",
             "Set user.max_user_namespaces with sysctl, to 10000 for example",
         )
     if os.geteuid() == 0:
         return None, None
-    if _text("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+    if text_of("/proc/sys/kernel/unprivileged_userns_clone") == "0":
         return (
             "kernel.unprivileged_userns_clone is 0",
             "Set kernel.unprivileged_userns_clone to 1 with sysctl",
         )
-    if _text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+    if text_of("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (
             "AppArmor keeps them from programs without a profile",
             "Give bwrap an AppArmor profile that allows user namespaces (docs/cages.md has one)",
         )
     return None, None
-
-
-def _container() -> str | None:
-    """Return the kind of container, if it is a known one."""
-    for path, kind in (("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")):
-        if Path(path).exists():
-            return kind
-    if _text("/run/systemd/container"):
-        return _text("/run/systemd/container")
-    return "Kubernetes" if Path("/var/run/secrets/kubernetes.io").exists() else None
 
 
 def _is_known(machine: str) -> bool:
@@ -140,10 +132,3 @@ def _is_known(machine: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.bridges.processes.audit import Emit
 from app.bridges.sandbox.identity import Identity
 from app.bridges.sandbox.mounts import RulesOf
 from app.bridges.sandbox.protected import Found, ProtectedNames
@@ -40,9 +41,6 @@ _TICK_NS = 20_000_000
 """Time stamps of files are those of the kernel's last tick, so that they may be a little too early."""
 MAX_BUSY_TIMES = 1_000
 """Beyond that, the oldest are counted as one."""
-
-Emit = Callable[[str, dict[str, Any]], None]
-"""Takes an audit event's name and data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ async def find_tier(mode: Mode, keeper: Callable[[Tier], CageKeeper]) -> Tier:
 def _advice(host: Host, trial: Trial) -> str:
     if "Unknown option" in (trial.problem or ""):
         return f"This bubblewrap is too old: install version {BUBBLEWRAP_NEEDED}, and restart the daemon"
-    return host.advice()
+    return host.advice(trial.problem or "")
 
 
 async def _landlock(host: Host, keeper: Callable[[Tier], CageKeeper]) -> Tier:

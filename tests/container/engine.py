@@ -1,0 +1,152 @@
+"""The image of `docker/Dockerfile`, built here, and containers of it, by `.ci/image`.
+
+Owns: building once in a run, starting, killing and looking into a container. Never: what a test asks of its
+daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+
+SCRIPT = str(REPOSITORY / ".ci" / "image")
+PROFILE = f"seccomp={REPOSITORY / 'docker' / 'seccomp.json'}"
+FULL = ("--security-opt", PROFILE, "--security-opt", "unmask=ALL")
+"""With these options a container holds cages of the tier full."""
+USER = 10001
+_BUILD_SECONDS = 1800
+
+
+def lack() -> str | None:
+    """Return why no image can be built here, None where it can."""
+    done = subprocess.run([SCRIPT, "check"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
+def build(target: str) -> str:
+    """Build one target and return the image's name; what has not changed is not built again."""
+    done = subprocess.run(
+        [SCRIPT, "build", target], capture_output=True, text=True, timeout=_BUILD_SECONDS, check=False
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return f"localhost/kaged:{target}"
+
+
+def podman(*arguments: str, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, "podman", *arguments], capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+@dataclass
+class Place:
+    """Where one test's containers live: the project and the data that are mounted, and options."""
+
+    image: str
+    project: Path
+    data: Path
+    options: tuple[str, ...] = ()
+    user: int = USER
+    environment: dict[str, str] = field(default_factory=dict)
+    daemons: list[ContainerDaemon] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.data.mkdir(exist_ok=True)
+        self.give(self.data, self.user)
+
+    def give(self, folder: Path, owner: int) -> None:
+        """Make the folder, and all in it, a user's own."""
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, owner, owner, follow_symlinks=False)
+
+    def run(self, *words: str, name: str = "") -> list[str]:
+        """Return the command that runs kaged with `words` in a container with a read-only root."""
+        command = [
+            SCRIPT,
+            "podman",
+            "run",
+            "--rm",
+            "--cgroups",
+            "disabled",
+            "--network",
+            "host",
+            "--read-only",
+        ]
+        command += ["--tmpfs", "/tmp", "--user", f"{self.user}:{self.user}", *self.options]
+        command += ["--volume", f"{self.data}:/data", "--volume", f"{self.project}:/project"]
+        command += [word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")]
+        return [*command, *(["--name", name] if name else []), self.image, *words]
+
+    async def aclose(self) -> None:
+        """End the containers that a failed test has left behind."""
+        for daemon in self.daemons:
+            if daemon.process.returncode is None:
+                await asyncio.to_thread(podman, "kill", daemon.name)
+                await daemon.process.wait()
+
+    def kaged(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one command in a container of its own."""
+        return subprocess.run(self.run(*words), capture_output=True, text=True, timeout=300, check=False)
+
+
+class ContainerDaemon(DaemonProcess):
+    """One life of a daemon in a container."""
+
+    def __init__(self, process: asyncio.subprocess.Process, errors: Path, place: Place, name: str) -> None:
+        super().__init__(process, errors)
+        self.place = place
+        self.name = name
+
+    @classmethod
+    async def begin(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
+        errors = place.data.with_suffix(f".{name}.log")
+        with errors.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *place.run("serve", "--json", "--port", str(port), name=name),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        daemon = cls(process, errors, place, name)
+        place.daemons.append(daemon)
+        try:
+            await daemon.ready()
+        except BaseException:
+            await daemon.kill()
+            raise
+        return daemon
+
+    def on_host(self, path: str) -> Path:
+        return self.place.data / Path(path).relative_to("/data")
+
+    def inside(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a program in the container, as its user."""
+        return podman("exec", self.name, *command)
+
+    @property
+    def pid(self) -> int:
+        """The daemon's own number on this host: the only child of the container's first process."""
+        first = podman("inspect", "--format", "{{.State.Pid}}", self.name).stdout.strip()
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        return int(children[0])
+
+    async def kill(self) -> None:
+        """SIGKILL to the daemon itself, and wait until the container is gone."""
+        if self.process.returncode is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except (OSError, ValueError, IndexError):
+                podman("kill", "--signal", "KILL", self.name)
+            await self.process.wait()
+
+    async def stop(self, *, seconds: float = 60) -> int:
+        """SIGTERM as an engine sends it to the first process; return the exit code."""
+        await asyncio.to_thread(podman, "kill", "--signal", "TERM", self.name)
+        async with asyncio.timeout(seconds):
+            return await self.process.wait()
