@@ -21,6 +21,7 @@ from app.api.access_rules import (
     check_origin,
     check_write,
 )
+from app.api.base_path import check_prefix
 from app.api.rate_limits import RateLimits
 from app.bridges.processes.tcp_peers import PEER_KEY, Peer
 from app.config import Settings
@@ -52,6 +53,7 @@ class AccessMiddleware:
             check_host(connection.headers, self._hosts)
             if writes or scope["type"] == "websocket":
                 check_origin(connection.headers, scope["scheme"], self._settings.auth)
+            check_prefix(scope)
         except KagedError:
             self._limits.anonymous(scope)
             raise

@@ -16,13 +16,29 @@ from starlette.requests import HTTPConnection
 
 from app.access.scopes import Principal
 from app.access.tokens import AccessControl, csrf_token
+from app.api.base_path import PROBED_PATHS, base_path_of
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
 SIGN_IN_FILES = frozenset({"/static/page.css", "/static/icon.svg"})
 """Files of the sign-in page."""
 
-PUBLIC_PATHS = SIGN_IN_FILES | {"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"}
+REFERENCE_FILES = frozenset(
+    {
+        "/api/v1/openapi.json",
+        "/docs",
+        *(
+            f"/static/{name}.js"
+            for name in ("address", "dom", "reference", "reference_parts", "reference_schema")
+        ),
+        "/static/reference.css",
+    }
+)
+"""The OpenAPI document, and the page that shows it."""
+
+PUBLIC_PATHS = (
+    SIGN_IN_FILES | REFERENCE_FILES | PROBED_PATHS | {"/api/v1/versions", "/api/v1/dsl/schema", "/launch"}
+)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 BEARER_SUBPROTOCOL = "kaged.bearer."
@@ -90,13 +106,13 @@ def _configured_origins(settings: AuthSettings) -> frozenset[str]:
     return frozenset(origin.lower().rstrip("/") for origin in settings.allowed_origins)
 
 
-def cookie_names(headers: Headers) -> tuple[str, str]:
+def cookie_names(connection: HTTPConnection) -> tuple[str, str]:
     """Return the names of the session and CSRF cookies.
 
-    Cookies are shared by all ports of a host, so the port is in the name: two daemons on one
-    machine do not sign each other's browsers out."""
-    port = urlsplit(f"//{headers.get('host', '')}").port
-    suffix = f"_{port}" if port else ""
+    Cookies are shared by all ports of a host, and those of `/` are sent below `/shop` too. So the port and
+    the base path are in the name: two daemons do not sign each other's browsers out."""
+    port = urlsplit(f"//{connection.headers.get('host', '')}").port
+    suffix = (f"_{port}" if port else "") + base_path_of(connection.scope).replace("/", "~")
     return f"kaged_session{suffix}", f"kaged_csrf{suffix}"
 
 
@@ -111,7 +127,7 @@ def presented_secret(connection: HTTPConnection) -> tuple[str, bool] | None:
     for subprotocol in connection.scope.get("subprotocols", ()):
         if subprotocol.startswith(BEARER_SUBPROTOCOL):
             return subprotocol.removeprefix(BEARER_SUBPROTOCOL), False
-    cookie = connection.cookies.get(cookie_names(connection.headers)[0])
+    cookie = connection.cookies.get(cookie_names(connection)[0])
     return (cookie, True) if cookie else None
 
 

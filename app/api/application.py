@@ -39,12 +39,14 @@ from app.api import (
     uploads,
     workflows,
 )
+from app.api.access_log import AccessLogMiddleware
 from app.api.access_middleware import AccessMiddleware
 from app.api.boundary import BoundaryMiddleware
 from app.api.chat import routes as chat
 from app.api.error_handlers import install_error_handlers
 from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
+from app.api.kaged_route import PREFIX
 from app.api.mcp import endpoint as mcp
 from app.api.openapi_document import document_of, document_text
 from app.api.rate_limits import RateLimits
@@ -52,7 +54,6 @@ from app.api.scope_rules import BoundOperations
 from app.api.web import mount as web_page
 from app.config import Settings
 
-PREFIX = "/api/v1"
 NOUNS = (
     health,
     projects,
@@ -80,12 +81,24 @@ NOUNS = (
 )
 
 
-_document = APIRouter()
+_document = APIRouter(prefix=PREFIX)
 
 
 @_document.get("/openapi.json", include_in_schema=False)
 async def get_openapi_document(request: Request) -> Response:
     return Response(document_text(request.app), media_type="application/json")
+
+
+_ROUTERS = (
+    health.root_router,
+    launch.router,
+    web_page.router,
+    *(noun.router for noun in NOUNS),
+    stream.router,
+    _document,
+    chat.router,
+)
+_ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
 def build_application(
@@ -101,33 +114,21 @@ def build_application(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        servers=[{"url": settings.daemon.base_path}] if settings.daemon.base_path else None,
         lifespan=lifespan,
     )
     app.state.idempotency = Idempotency()
     app.state.readiness = RecentReadiness()
-    app.include_router(health.root_router)
-    app.include_router(launch.router)
-    app.include_router(web_page.router)
     app.state.mcp = mcp.McpEndpoint(settings)
-    app.router.routes.append(mcp.ROUTE)
-    routers = [*(noun.router for noun in NOUNS), stream.router, _document]
-    for router in routers:
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(chat.router)
-    app.state.bound_operations = BoundOperations([*((PREFIX, one) for one in routers), ("", chat.router)])
+    # Not `include_router`: it builds every route once more, which takes as long as the first time.
+    app.router.routes += [*_ROUTES, mcp.ROUTE]
+    app.state.bound_operations = BoundOperations(_ROUTES, for_chats=[mcp.ROUTE.path])
     install_error_handlers(app)
     # The last one added is the outermost.
     app.state.limits = RateLimits(settings.limits)
     app.add_middleware(AccessMiddleware, settings=settings, limits=app.state.limits)
     app.add_middleware(BoundaryMiddleware, settings=settings)
+    if settings.daemon.access_log:
+        app.add_middleware(AccessLogMiddleware, routes=app.router.routes)
     app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     return app
-
-
-def complete_routes(app: FastAPI) -> None:
-    """Let the framework finish its routes, which it otherwise does on the first request.
-
-    It takes hundreds of milliseconds: call it in a thread, before the application is served."""
-    scope = {"type": "http", "method": "GET", "path": "/-", "root_path": "", "headers": []}
-    for route in app.router.routes:
-        route.matches(scope)

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
+from app.api.base_path import without_slash
 from app.api.error_handlers import REQUEST_ID_KEY, RETRY_AFTER, error_response, refuse_websocket
 from app.config import Settings
 from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge, RequestTooSlow, Unavailable
@@ -107,7 +108,7 @@ class BoundaryMiddleware:
         try:
             _check_address(scope)
             body.check_announced()
-            await self._app(scope, body.receive, decorated)
+            await (without_slash(scope) or self._app)(scope, body.receive, decorated)
         except ClientDisconnect:
             return  # in the middle of its body
         except Exception as error:  # the edge: whatever happens below, the client gets one error body
@@ -120,20 +121,20 @@ class BoundaryMiddleware:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
 
-        async def warned(message: Message) -> None:
-            if self._warning and message["type"] == "websocket.accept":
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"x-kaged-warning", self._warning.encode()),
-                ]
+        async def decorated(message: Message) -> None:
+            if message["type"] == "websocket.accept":
+                headers = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+                if self._warning:
+                    headers.append((b"x-kaged-warning", self._warning.encode()))
+                message["headers"] = headers
             await send(message)
 
         try:
             _check_address(scope)
-            await self._app(scope, receive, warned)
+            await self._app(scope, receive, decorated)
         except KagedError as error:
             with suppress(WebSocketDisconnect, ClientDisconnected):
-                await refuse_websocket(WebSocket(scope, receive, warned), error)
+                await refuse_websocket(WebSocket(scope, receive, decorated), error)
         except (WebSocketDisconnect, ClientDisconnected):
             return  # before it was let in
         except Exception as error:  # the edge: the server closes the socket, the log has the reason

@@ -20,7 +20,7 @@ from app.api.schemas.checkpoints import (
     EditPrompt,
     PromptAnswer,
     PromptEditAnswer,
-    PromptsAnswer,
+    PromptList,
     WorktreeAnswer,
 )
 from app.api.schemas.messages import brief
@@ -74,9 +74,9 @@ async def get_checkpoint(
 
 
 @router.get("/sessions/{session_id}/prompts", summary="Show the system prompts of the agents")
-async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
+async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptList:
     """The text of each agent's prompt, and the whole system prompt that was last sent."""
-    return PromptsAnswer(prompts=await _prompts(services, session_id))
+    return PromptList.whole(await _prompts(services, session_id))
 
 
 @router.get(

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 
 from app.api.dependencies import CommandId, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
-from app.api.schemas.tools import CommandAnswer, CommandOutputAnswer, CommandsAnswer
+from app.api.schemas.tools import CommandAnswer, CommandList, CommandOutputAnswer
 from app.api.scope_rules import READS_SESSION
 from app.bridges.pty.command import Command
 from app.daemon.services import Services
@@ -25,11 +25,11 @@ router: APIRouter = noun_router("Commands")
     summary="List the shell commands of a session, oldest first",
     dependencies=READS_SESSION,
 )
-async def list_commands(services: ServicesDep, session_id: SessionId) -> CommandsAnswer:
+async def list_commands(services: ServicesDep, session_id: SessionId) -> CommandList:
     """Running commands, commands that outlived their call, and the newest ended ones of these."""
     await services.sessions.get(session_id)
     found = services.machine.terminals.list(session_id)
-    return CommandsAnswer(commands=[CommandAnswer(**_fields(services, command)) for command in found])
+    return CommandList.whole([CommandAnswer(**_fields(services, command)) for command in found])
 
 
 @router.get(

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 
 from app.access.scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
-from app.api.error_handlers import REQUEST_ID_KEY
+from app.api.error_handlers import REQUEST_ID_KEY, request_id_of
 from app.daemon.services import Services
 from app.errors import Forbidden
 from app.harness.issues.author import Author
@@ -49,6 +49,8 @@ ServicesDep = Annotated[Services, Depends(get_services)]
 PrincipalDep = Annotated[Principal, Depends(get_principal)]
 OperatorDep = Annotated[Principal, Depends(get_operator)]
 AuthorDep = Annotated[Author, Depends(get_author)]
+RequestId = Annotated[str, Depends(request_id_of)]
+"""The id that the answer to the request bears."""
 
 SessionId = Annotated[str, Path(description="A session's id, `ses_...`.", max_length=64)]
 ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_length=64)]

@@ -19,6 +19,15 @@ from starlette.routing import Match
 from starlette.types import Scope
 from starlette.websockets import WebSocket
 
+from app.api.close_codes import (
+    CLOSE_BAD_REQUEST,
+    CLOSE_FORBIDDEN,
+    CLOSE_INTERNAL,
+    CLOSE_NOT_FOUND,
+    CLOSE_RATE_LIMITED,
+    CLOSE_RESTART,
+    CLOSE_UNAUTHENTICATED,
+)
 from app.api.protocol_errors import DO_NOT_RETRY, protocol_error, retried, speaks_protocol
 from app.api.sign_in import sign_in_page
 from app.errors import BadRequest, KagedError, MethodNotAllowed, NotFound, PayloadTooLarge, ValidationFailed
@@ -27,16 +36,6 @@ from app.observability import Redactor
 from app.tools.dispatch.arguments import length_in_words
 
 REQUEST_ID_KEY = "kaged.request_id"
-
-CLOSE_UNAUTHENTICATED = 4401
-CLOSE_FORBIDDEN = 4403
-CLOSE_NOT_FOUND = 4404
-CLOSE_IDLE = 4408
-CLOSE_RATE_LIMITED = 4429
-CLOSE_TOO_SLOW = 4008
-CLOSE_RESTART = 1012
-CLOSE_BAD_REQUEST = 1008
-CLOSE_INTERNAL = 1011
 
 _CLOSE_CODES = {
     401: CLOSE_UNAUTHENTICATED,

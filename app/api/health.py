@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import platform
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
@@ -18,10 +19,13 @@ from app.api.kaged_route import noun_router
 from app.api.schemas.operations import Check, Health, Readiness, Versions
 from app.daemon.services import Services
 from app.errors import KagedError
+from app.release import commit
 from app.storage.file_failures import check_room
-from app.storage.schema_version import HEAD, current_revision
+from app.storage.revisions import HEAD
+from app.storage.schema_version import current_revision
+from app.workspace.writable import access_to
 
-root_router: APIRouter = noun_router("Health")
+root_router: APIRouter = noun_router("Health", prefix="")
 router: APIRouter = noun_router("Health")
 
 API_VERSION = "v1"
@@ -68,8 +72,9 @@ async def get_health() -> Health:
 
 @root_router.get("/readyz", summary="Check that the daemon is ready")
 async def get_readiness(request: Request, services: ServicesDep, response: Response) -> Readiness:
-    """Checks the database, its schema, the free disk space and the sandbox, at most once per second. The
-    status is 503 when a required check failed. The answer comes within two seconds."""
+    """Checks the database, its schema, the free disk space, the sandbox and whether projects can be written,
+    at most once per second. The status is 503 when a required check failed. The answer comes within two
+    seconds."""
     recent: RecentReadiness = request.app.state.readiness
     found = await recent.get(services)
     response.status_code = 200 if found.ready else 503
@@ -80,6 +85,8 @@ async def get_readiness(request: Request, services: ServicesDep, response: Respo
 async def get_versions() -> Versions:
     return Versions(
         kaged=__version__,
+        commit=commit(),
+        database_schema=HEAD,
         api=API_VERSION,
         python=platform.python_version(),
         platform=platform.system().lower(),
@@ -91,6 +98,7 @@ async def _look(services: Services) -> Readiness:
         "storage": await _checked(_problem_of_storage, services),
         "migrations": await _checked(_problem_of_schema, services),
         "sandbox": _check_sandbox(services),
+        "projects": await asyncio.to_thread(_check_projects, [one.root for one in services.projects.all()]),
     }
     return Readiness(ready=all(check.status != "failed" for check in checks.values()), checks=checks)
 
@@ -102,6 +110,18 @@ def _check_sandbox(services: Services) -> Check:
     if tier.name in ("full", "landlock"):
         return Check(status="ok", detail=detail)
     return Check(status="failed" if mode in ("full", "landlock") else "absent", detail=detail)
+
+
+def _check_projects(roots: Sequence[Path]) -> Check:
+    """A project that is read-only may be meant so: it never fails the check. Anybody may ask, so no folder is
+    named. Blocks."""
+    found = [access_to(root) for root in roots]
+    closed = sum(one is not None and one.problem is not None for one in found)
+    if not closed:
+        return Check(status="ok")
+    of_all = f"{closed} of {len(roots)} loaded projects"
+    detail = f"The daemon's user cannot write to {of_all}; `kaged doctor` in a project says why."
+    return Check(status="warning", detail=detail)
 
 
 async def _checked(check: Callable[[Services], Awaitable[str | None]], services: Services) -> Check:

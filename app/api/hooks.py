@@ -13,8 +13,9 @@ from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.hooks import (
     HookAnswer,
+    HookFailureAnswer,
+    HookList,
     HookMatchAnswer,
-    HooksAnswer,
     HookTestAnswer,
     HookTestRequest,
 )
@@ -32,11 +33,11 @@ TEST_CALL = "test"
 
 
 @router.get("/projects/{project_id}/hooks", summary="List the hooks of a project")
-async def list_hooks(services: ServicesDep, project_id: ProjectId) -> HooksAnswer:
+async def list_hooks(services: ServicesDep, project_id: ProjectId) -> HookList:
     """The operator's hooks first, which run in every project, then those of the project file."""
     services.projects.compiled(project_id)
     hooks = services.hooks.commands.all(project_id)
-    return HooksAnswer(hooks=[_answer(services, hook) for hook in hooks])
+    return HookList.whole([_answer(services, project_id, hook) for hook in hooks])
 
 
 @router.post("/projects/{project_id}/hooks/{name}/test", summary="Run a hook on an example")
@@ -76,8 +77,10 @@ def _example(hook: CommandHook, body: HookTestRequest) -> HookInput:
     return HookInput(None, body.agent_path, None, subject)
 
 
-def _answer(services: Services, hook: CommandHook) -> HookAnswer:
+def _answer(services: Services, project_id: str, hook: CommandHook) -> HookAnswer:
     spec, redactor = hook.spec, services.redactor
+    outcomes = services.hooks.commands.outcomes.of(project_id, hook)
+    failure = outcomes.last_failure
     return HookAnswer(
         name=hook.name,
         event=hook.event,
@@ -90,4 +93,11 @@ def _answer(services: Services, hook: CommandHook) -> HookAnswer:
         if spec.cage is None or spec.cage == "disabled"
         else redactor.data(spec.cage.model_dump(mode="json", exclude_defaults=True)),
         input=spec.input,
+        state="failed" if outcomes.failed else "ok" if outcomes.runs else "not_run",
+        runs=outcomes.runs,
+        failures=outcomes.failures,
+        last_run_at=outcomes.last_run_at,
+        last_failure=None
+        if failure is None
+        else HookFailureAnswer(at=failure.at, reason=redactor.text(failure.reason)),
     )

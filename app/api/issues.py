@@ -182,7 +182,7 @@ async def list_issue_updates(
 @router.get("/projects/{project_id}/issues/{number}/links", summary="List the links from and to an issue")
 async def list_issue_links(services: ServicesDep, project_id: ProjectId, number: IssueNumber) -> IssueLinks:
     found = await services.management.issues.relations.links(project_id, number)
-    return IssueLinks(items=[IssueLinkAnswer.of(link) for link in found])
+    return IssueLinks.whole([IssueLinkAnswer.of(link) for link in found])
 
 
 @router.post(
@@ -239,7 +239,7 @@ async def attach_files_to_issue(
 
 
 def _attached(files: Sequence[Upload]) -> IssueAttachments:
-    return IssueAttachments(items=[UploadAnswer.model_validate(file) for file in files])
+    return IssueAttachments.whole([UploadAnswer.model_validate(file) for file in files])
 
 
 @router.delete(

@@ -19,6 +19,8 @@ from app.api.json_body import parse_json
 from app.api.operator_audit import note_operation
 from app.errors import BadRequest
 
+PREFIX = "/api/v1"
+
 _JSON_TYPES = ("application/json", "")
 
 
@@ -110,6 +112,6 @@ def _check_json(request: Request, body: bytes) -> None:
         request._json = parse_json(body)
 
 
-def noun_router(tag: str) -> APIRouter:
+def noun_router(tag: str, *, prefix: str = PREFIX) -> APIRouter:
     """Return the router of one noun; its operations bear `tag`."""
-    return APIRouter(tags=[tag], route_class=KagedRoute, strict_content_type=False)
+    return APIRouter(prefix=prefix, tags=[tag], route_class=KagedRoute, strict_content_type=False)

@@ -13,14 +13,17 @@ from starlette.responses import RedirectResponse, Response
 
 from app.access.tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.access_rules import cookie_names
+from app.api.base_path import base_path_of
 from app.api.dependencies import ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.sign_in import asks_first, sign_in_button
 from app.errors import Unauthenticated
 
-router: APIRouter = noun_router("Access")
+router: APIRouter = noun_router("Access", prefix="")
 
 _COOKIE_SECONDS = BROWSER_SESSION_DAYS * 24 * 60 * 60
+_PAGE = "./"
+"""Relative: it leads to the page also where the daemon does not know its base path, and the page says so."""
 
 
 @router.get(
@@ -35,9 +38,9 @@ async def launch(
     token: Annotated[str, Query(max_length=200, description="The code from the launch link.")] = "",
 ) -> Response:
     """Exchanges the code for an HttpOnly session cookie and a CSRF cookie that pages can read, then redirects
-    to `/`. A code works once. When another site opened the link (`Sec-Fetch-Site`), the answer is a page with
-    a button, and the code stays valid."""
-    answer = RedirectResponse("/", status_code=303)
+    to the page. A code works once. When another site opened the link (`Sec-Fetch-Site`), the answer is a page
+    with a button, and the code stays valid."""
+    answer = RedirectResponse(_PAGE, status_code=303)
     if services.access.settings.mode != "token":
         return answer
     if asks_first(request.headers):
@@ -47,17 +50,23 @@ async def launch(
     except Unauthenticated:
         request.app.state.limits.failed(request.scope)
         raise
-    session_cookie, csrf_cookie = cookie_names(request.headers)
-    secure = request.url.scheme == "https"
+    session_cookie, csrf_cookie = cookie_names(request)
+    path, secure = base_path_of(request.scope) or "/", request.url.scheme == "https"
     answer.set_cookie(
         session_cookie,
         created.secret,
         max_age=_COOKIE_SECONDS,
+        path=path,
         httponly=True,
         samesite="strict",
         secure=secure,
     )
     answer.set_cookie(
-        csrf_cookie, csrf_token(created.secret), max_age=_COOKIE_SECONDS, samesite="strict", secure=secure
+        csrf_cookie,
+        csrf_token(created.secret),
+        max_age=_COOKIE_SECONDS,
+        path=path,
+        samesite="strict",
+        secure=secure,
     )
     return answer

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path
 
 from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
-from app.api.schemas.mcp import McpContentAnswer, McpServerAnswer, McpServersAnswer, McpToolAnswer
+from app.api.schemas.mcp import McpContentAnswer, McpServerAnswer, McpServerList, McpToolAnswer
 from app.api.schemas.plugins import EnabledAnswer
 from app.bridges.mcp.entries import Listing, ServerEntry
 from app.daemon.services import Services
@@ -24,11 +24,11 @@ ServerName = Annotated[str, Path(description="An MCP server's name.", max_length
 
 
 @router.get("/projects/{project_id}/mcp", summary="List the MCP servers of a project")
-async def list_mcp_servers(services: ServicesDep, project_id: ProjectId) -> McpServersAnswer:
+async def list_mcp_servers(services: ServicesDep, project_id: ProjectId) -> McpServerList:
     """The operator's servers and those of the trusted project file, by name. Nothing is started: a server
     that no session has used yet is `stopped`, and has no tools here."""
     declared = await services.hooks.servers.declared(project_id)
-    return McpServersAnswer(servers=[_answer(services, project_id, one) for one in declared])
+    return McpServerList.whole([_answer(services, project_id, one) for one in declared])
 
 
 @router.post(

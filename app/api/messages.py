@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from app.api.dependencies import MessageId, PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.dependencies import MessageId, PageDep, PrincipalDep, RequestId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
@@ -37,6 +37,7 @@ Mode = Literal["queue", "steer", "reject"]
 async def post_message(
     services: ServicesDep,
     principal: PrincipalDep,
+    request_id: RequestId,
     session_id: SessionId,
     body: PostMessage,
     response: Response,
@@ -56,6 +57,7 @@ async def post_message(
         model=body.model,
         mode=mode or body.mode or "queue",
         actor=principal.actor,
+        request_id=request_id,
     )
     response.status_code, answer = _posted(posted)
     return answer

@@ -18,4 +18,4 @@ router: APIRouter = noun_router("Sessions")
 async def list_modes() -> ModeList:
     """Each mode with its permission rules, the strictest mode first. The rules of a mode apply beside all
     others: a denial of any rule stays, and so does a question that the project file pins."""
-    return ModeList(items=[ModeAnswer.model_validate(mode) for mode in MODES.values()])
+    return ModeList.whole([ModeAnswer.model_validate(mode) for mode in MODES.values()])

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path
 
 from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
-from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
+from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginList
 from app.bridges.plugins.calls import PluginDeclaration
 from app.bridges.plugins.problems import PluginProblem
 from app.daemon.services import Services
@@ -26,10 +26,10 @@ PluginName = Annotated[str, Path(description="A plugin's name.", max_length=64)]
 
 
 @router.get("/projects/{project_id}/plugins", summary="List the plugins of a project's agents")
-async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsAnswer:
+async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginList:
     """Each plugin has its state, the reason when it is unusable, and the last lines of its log. A plugin that
     no session has used yet is `stopped`."""
-    return PluginsAnswer(plugins=[await _answer(services, one) for one in _declared(services, project_id)])
+    return PluginList.whole([await _answer(services, one) for one in _declared(services, project_id)])
 
 
 @router.post(

@@ -15,8 +15,8 @@ from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.projects import (
-    CapabilitiesAnswer,
     Capability,
+    CapabilityList,
     DslAnswer,
     DslFile,
     LoadProject,
@@ -122,11 +122,11 @@ async def move_project(
 
 
 @router.get("/projects/{project_id}/capabilities", summary="Show what the machine offers a project")
-async def get_capabilities(services: ServicesDep, project_id: ProjectId) -> CapabilitiesAnswer:
+async def get_capabilities(services: ServicesDep, project_id: ProjectId) -> CapabilityList:
     """Which cages, language servers, debug adapters and programs are available on this machine."""
     project = services.projects.compiled(project_id)
     found = await services.machine.capabilities(project)
-    return CapabilitiesAnswer(capabilities=[Capability.model_validate(one) for one in found])
+    return CapabilityList.whole([Capability.model_validate(one) for one in found])
 
 
 _EXAMPLE = """\
@@ -141,7 +141,13 @@ _AS_ITS_FILE = Query(max_length=64, description="The project that the text is ch
 _YAML_BODY = {
     "requestBody": {
         "required": True,
-        "content": {"application/yaml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "description": "The YAML text, in UTF-8, with whatever content type.",
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary"},
+                "example": _EXAMPLE,
+            }
+        },
     }
 }
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.requests import HTTPConnection
-from starlette.routing import compile_path
+from starlette.routing import BaseRoute
 
 from app.access.scopes import Principal
 from app.errors import Forbidden
@@ -25,7 +25,7 @@ _BOUND_TO = {"agent": "agent", "plugin": "plugin", "chat": "project's agents"}
 _MAY = {
     "agent": "call that agent's tools and read its session",
     "plugin": "read the sessions of its project (the list with ?project_id=)",
-    "chat": "list and talk to the agents that it names, at /v1",
+    "chat": "list and talk to the agents that it names, at /v1 and /mcp",
 }
 
 
@@ -60,11 +60,17 @@ class _Operation:
 
 
 class BoundOperations:
-    """The operations with a mark, of all routers of an application."""
+    """The operations with a mark, of all routes of an application."""
 
-    def __init__(self, routers: Iterable[tuple[str, APIRouter]]) -> None:
-        """`routers` come with the prefix of their paths."""
-        self._operations = [one for prefix, router in routers for one in _marked(prefix, router)]
+    def __init__(self, routes: Iterable[BaseRoute], for_chats: Iterable[str] = ()) -> None:
+        """`for_chats` are paths without a mark that chat clients' tokens may ask for: they check the agent by
+        themselves."""
+        self._operations = list(_marked(routes))
+        self._operations += [
+            _Operation(method, re.compile(re.escape(path)), frozenset({"chat"}))
+            for path in for_chats
+            for method in ("GET", "POST", "DELETE")
+        ]
 
     async def check(self, principal: Principal, connection: HTTPConnection, storage: Storage) -> None:
         """Raise `Forbidden` unless the token's scope covers this request.
@@ -92,15 +98,15 @@ class BoundOperations:
         return None
 
 
-def _marked(prefix: str, router: APIRouter) -> Iterator[_Operation]:
-    for route in router.routes:
+def _marked(routes: Iterable[BaseRoute]) -> Iterator[_Operation]:
+    for route in routes:
         if not isinstance(route, APIRoute | APIWebSocketRoute):
             continue
         marks = {"agent": FOR_AGENTS, "plugin": FOR_PLUGINS, "chat": FOR_CHATS}
         scopes = frozenset(scope for scope, mark in marks.items() if mark in route.dependencies)
         methods = (route.methods or ()) if isinstance(route, APIRoute) else ("WS",)
         for method in methods if scopes else ():
-            yield _Operation(method, compile_path(prefix + route.path)[0], scopes)
+            yield _Operation(method, route.path_regex, scopes)
 
 
 async def _is_own(

@@ -85,7 +85,21 @@ async def list_sessions(
     return answer_page(found, listed)
 
 
-@router.post("/sessions/import", summary="Import an exported session", status_code=201)
+_EXPORTED_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The file that an export answered, with whatever content type.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.post(
+    "/sessions/import",
+    summary="Import an exported session",
+    status_code=201,
+    openapi_extra=_EXPORTED_FILE,
+)
 async def import_session(
     request: Request, services: ServicesDep, principal: PrincipalDep
 ) -> ImportedSessionDetail:

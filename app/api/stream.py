@@ -27,18 +27,18 @@ from app.api.client_frames import (
     parse_client_frame,
     pong_text,
 )
-from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
-from app.api.error_handlers import (
+from app.api.close_codes import (
+    CLOSE_BAD_REQUEST,
     CLOSE_IDLE,
     CLOSE_NOT_FOUND,
     CLOSE_RATE_LIMITED,
     CLOSE_RESTART,
     CLOSE_TOO_SLOW,
-    close_code,
-    close_reason,
-    offered_subprotocol,
-    refuse_websocket,
+    CLOSE_UNSUPPORTED_DATA,
 )
+from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
+from app.api.error_handlers import close_code, close_reason, offered_subprotocol, refuse_websocket
+from app.api.kaged_route import PREFIX
 from app.api.operator_audit import note
 from app.api.rate_limits import Allowance, RateLimits
 from app.api.schemas.interactions import answer_in
@@ -47,12 +47,10 @@ from app.daemon.services import Services
 from app.errors import BadRequest, Forbidden, KagedError, StorageError
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
 
-router = APIRouter()
+router = APIRouter(prefix=PREFIX)
 
 MAX_BAD_FRAMES = 10
 SEND_STALL_SECONDS = 30.0
-CLOSE_UNSUPPORTED_DATA = 1003
-CLOSE_POLICY = 1008
 
 
 class Source(Protocol):
@@ -196,7 +194,7 @@ class _Socket:
                     raise BadRequest("Send frames as JSON text, not as bytes.", reason="binary_frame")
                 await self._follow(text)
             except KagedError as error:
-                await self._complain(error, CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_POLICY)
+                await self._complain(error, CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_BAD_REQUEST)
 
     async def _complain(self, error: KagedError, malformed_code: int) -> None:
         """Send the error; close the socket of a client that keeps sending malformed frames."""

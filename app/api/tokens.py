@@ -37,8 +37,8 @@ async def list_tokens(services: ServicesDep, operator: OperatorDep, page: PageDe
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
     """A token of the scope `agent` calls one agent's tools in one session and reads that session. A token of
     the scope `plugin` reads the sessions of one project. A token of the scope `chat` talks to the agents of
-    one project at `/v1/chat/completions`. None of them approves requests, creates tokens, loads projects or
-    changes rules."""
+    one project at `/v1/chat/completions` and `/mcp`. None of them approves requests, creates tokens, loads
+    projects or changes rules."""
     expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
     if expires_at is not None and expires_at > _LATEST:
         raise ValidationFailed(

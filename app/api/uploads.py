@@ -29,6 +29,8 @@ from app.storage.models import Upload
 router: APIRouter = noun_router("Uploads")
 
 _BINARY = {"type": "string", "format": "binary"}
+# Generators of clients know no range of types, but the type of a file whose type nobody knows.
+_ANY_FILE = {"*/*": {"schema": _BINARY}, "application/octet-stream": {"schema": _BINARY}}
 FILE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -129,11 +131,8 @@ async def get_upload(services: ServicesDep, upload_id: UploadId) -> UploadAnswer
     summary="Download an uploaded file",
     response_class=Response,
     responses={
-        200: {"content": {"*/*": {"schema": _BINARY}}, "description": "The file, with its own media type."},
-        206: {
-            "content": {"*/*": {"schema": _BINARY}},
-            "description": "The part that the header `Range` requests.",
-        },
+        200: {"content": _ANY_FILE, "description": "The file, with its own media type."},
+        206: {"content": _ANY_FILE, "description": "The part that the header `Range` requests."},
         410: {"$ref": "#/components/responses/Error410"},
     },
 )

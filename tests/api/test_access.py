@@ -15,7 +15,6 @@ PROTECTED = [
     ("GET", "/api/v1/projects"),
     ("POST", "/api/v1/projects/load"),
     ("GET", "/api/v1/sessions"),
-    ("GET", "/api/v1/openapi.json"),
     ("GET", "/api/v1/tokens"),
     ("GET", "/"),
     ("GET", "/api/v1/nothing-here"),
@@ -107,7 +106,7 @@ async def launched(daemon: Daemon) -> AsyncIterator[httpx2.AsyncClient]:
     async with daemon.client(token="") as browser:
         answer = await browser.get(daemon.services.access.launch_url(daemon.url))
         assert answer.status_code == 303
-        assert answer.headers["location"] == "/"
+        assert answer.headers["location"] == "./"
         yield browser
 
 

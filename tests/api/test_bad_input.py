@@ -211,7 +211,7 @@ async def test_odd_but_legal_addresses_do_no_harm(client: httpx2.AsyncClient) ->
 
 async def test_an_unknown_route_is_not_found(client: httpx2.AsyncClient) -> None:
     error_of(await client.get("/api/v1/sessionz"), 404, "not_found", "no_such_route")
-    error_of(await client.get("/docs"), 404, "not_found", "no_such_route")
+    error_of(await client.get("/redoc"), 404, "not_found", "no_such_route")
 
 
 @pytest.mark.requirement("http.errors")

@@ -23,7 +23,7 @@ NONE = Tier("none", "bubblewrap is not installed", "Install bubblewrap and resta
 async def sandbox_of(client: httpx2.AsyncClient, root: Path) -> dict[str, Any]:
     loaded = await client.post("/api/v1/projects/load", json={"path": str(root)})
     answer = await client.get(f"/api/v1/projects/{loaded.json()['id']}/capabilities")
-    found: dict[str, Any] = next(one for one in answer.json()["capabilities"] if one["kind"] == "sandbox")
+    found: dict[str, Any] = next(one for one in answer.json()["items"] if one["kind"] == "sandbox")
     return found
 
 

@@ -46,7 +46,7 @@ async def test_a_background_command_is_listed_shown_and_stopped(
 ) -> None:
     command = "(echo up; sleep 600) &"
     (entry,) = (await run(client, session, command))["background"]
-    (listed,) = (await client.get(f"{session}/commands")).json()["commands"]
+    (listed,) = (await client.get(f"{session}/commands")).json()["items"]
     assert listed.pop("started_at")
     assert listed == {
         "id": entry["id"],
@@ -74,12 +74,12 @@ async def test_a_background_command_is_listed_shown_and_stopped(
 async def test_a_command_that_still_runs_can_be_stopped(client: httpx2.AsyncClient, session: str) -> None:
     call = asyncio.create_task(run(client, session, "echo working; sleep 600"))
     async with asyncio.timeout(10):
-        while not (listed := (await client.get(f"{session}/commands")).json()["commands"]):  # noqa: ASYNC110
+        while not (listed := (await client.get(f"{session}/commands")).json()["items"]):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert listed[0]["state"] == "running"
     await client.delete(f"{session}/commands/{listed[0]['id']}")
     assert (await call)["exit_code"] in {137, 143}
-    assert (await client.get(f"{session}/commands")).json()["commands"] == []
+    assert (await client.get(f"{session}/commands")).json()["items"] == []
 
 
 async def test_what_is_not_there_is_not_found(client: httpx2.AsyncClient, session: str) -> None:

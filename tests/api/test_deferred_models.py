@@ -33,3 +33,18 @@ def test_loading_builds_hardly_any_model_and_collects_no_garbage() -> None:
     assert models > 150
     assert built < models / 5, done.stdout
     assert collected == 0
+
+
+def test_the_socket_listens_before_the_framework_is_loaded() -> None:
+    heavy = (
+        "fastapi",
+        "sqlalchemy",
+        "sqlmodel",
+        "app.api.application",
+        "app.daemon",
+        "app.harness",
+        "app.tools",
+    )
+    script = f"import app.main, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 from app import __version__
 from app.storage.storage import Storage
 from tests.driver.daemon import Daemon
+from tests.driver.daemon_process import REPOSITORY
+from tests.driver.machine import need
 
 
 async def test_health_readiness_and_versions_need_no_token(daemon: Daemon) -> None:
@@ -25,6 +29,7 @@ async def test_health_readiness_and_versions_need_no_token(daemon: Daemon) -> No
     assert ready.json()["checks"]["storage"]["status"] == "ok"
     assert ready.json()["checks"]["migrations"]["status"] == "ok"
     assert ready.json()["checks"]["sandbox"]["status"] in ("ok", "absent")
+    assert ready.json()["checks"]["projects"] == {"status": "ok", "detail": None}
     assert versions.json()["kaged"] == __version__
     assert schema.json()["type"] == "object"
 
@@ -54,3 +59,18 @@ async def test_a_daemon_whose_database_is_closed_is_not_ready(daemon: Daemon) ->
         ready = await client.get("/readyz")
     assert ready.status_code == 503
     assert ready.json()["checks"]["storage"]["status"] == "failed"
+
+
+@pytest.mark.requirement("image.any_user")
+def test_projects_that_cannot_be_written_are_counted_and_not_named() -> None:
+    """By a process of another user: this one's may write everywhere."""
+    need("root")
+    script = (
+        "import os; from pathlib import Path; from app.api.health import _check_projects; os.setuid(12345)\n"
+    )
+    script += "found = _check_projects([Path('/etc'), Path('/tmp')]); print(found.status, found.detail)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("warning The daemon's user cannot write to 1 of 2 loaded projects")
+    assert "/etc" not in done.stdout

@@ -105,9 +105,9 @@ async def test_capabilities_say_what_is_here_and_why_something_is_not(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
     answer = (await client.get(f"/api/v1/projects/{project_id}/capabilities")).json()
-    sandbox = next(entry for entry in answer["capabilities"] if entry["kind"] == "sandbox")
+    sandbox = next(entry for entry in answer["items"] if entry["kind"] == "sandbox")
     assert sandbox["available"] is (sandbox["reason"].split(":")[0] in ("full", "landlock"))
-    assert any(entry["name"] == "git" for entry in answer["capabilities"])
+    assert any(entry["name"] == "git" for entry in answer["items"])
 
 
 @pytest.mark.requirement("language_servers.servers.listed")
@@ -115,7 +115,7 @@ async def test_capabilities_list_every_language_with_its_server_or_how_to_get_on
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
     answer = (await client.get(f"/api/v1/projects/{project_id}/capabilities")).json()
-    servers = {entry["name"]: entry for entry in answer["capabilities"] if entry["kind"] == "language_server"}
+    servers = {entry["name"]: entry for entry in answer["items"] if entry["kind"] == "language_server"}
     assert {"python", "typescript", "rust", "zig"} <= servers.keys() and len(servers) >= 20
     assert servers["python"]["available"] and servers["python"]["reason"] is None
     for name, entry in servers.items():
@@ -127,7 +127,7 @@ async def test_capabilities_list_every_runtime_with_its_debug_adapter_or_how_to_
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
     answer = (await client.get(f"/api/v1/projects/{project_id}/capabilities")).json()
-    adapters = {entry["name"]: entry for entry in answer["capabilities"] if entry["kind"] == "debug_adapter"}
+    adapters = {entry["name"]: entry for entry in answer["items"] if entry["kind"] == "debug_adapter"}
     assert {"python", "c", "cpp", "rust", "zig", "go"} <= adapters.keys()
     assert adapters["python"]["available"] and adapters["python"]["reason"] is None
     for name, entry in adapters.items():
@@ -317,8 +317,8 @@ async def test_an_import_that_is_no_export_is_refused(client: httpx2.AsyncClient
 @pytest.mark.requirement("http.resources")
 async def test_the_prompts_of_a_session_are_shown(client: httpx2.AsyncClient, session_id: str) -> None:
     answer = (await client.get(f"/api/v1/sessions/{session_id}/prompts")).json()
-    assert answer["prompts"][0]["agent_path"] == "primary"
-    assert answer["prompts"][0]["file"] == "prompts/primary.md"
+    assert answer["items"][0]["agent_path"] == "primary"
+    assert answer["items"][0]["file"] == "prompts/primary.md"
 
 
 @pytest.mark.requirement("http.tools")

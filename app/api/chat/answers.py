@@ -23,8 +23,8 @@ from app.api.chat.wire import (
 )
 from app.daemon.services import Services
 from app.errors import Conflict, InternalError, KagedError, NotFound, Unavailable
-from app.events.union import ROOT_AGENT
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
+from app.ids import ROOT_AGENT
 from app.messages import Usage
 from app.states import RunState
 from app.storage.models import Run

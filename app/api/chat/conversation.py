@@ -15,8 +15,8 @@ from app.api.chat.wire import ChatCompletionRequest, ChatMessage, ContentPart
 from app.api.protocol_errors import bad_field
 from app.api.schemas.messages import MAX_ATTACHMENTS, MAX_CONTENT_CHARACTERS
 from app.harness.sessions.opening import Role, Turn
+from app.tools.documents.picture import IMAGE_TYPES
 
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",

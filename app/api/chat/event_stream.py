@@ -95,6 +95,8 @@ class EventStream(Response):
                     async with asyncio.timeout(self._quiet_seconds):
                         data = await queue.get()
                 except TimeoutError:
+                    if pumping.done() and queue.empty():  # it was cancelled from within
+                        return await pumping
                     data = KEEP_ALIVE
                 if data is None:
                     return await pumping

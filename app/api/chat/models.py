@@ -12,10 +12,8 @@ from app.access.scopes import Principal
 from app.api.protocol_errors import PARAM
 from app.daemon.services import Services
 from app.errors import NotFound
-from app.harness.dsl.agent_view import ROOT
 from app.harness.projects.loaded_project import LoadedProject
-
-_BELOW = ".subagents."
+from app.ids import ROOT_AGENT, SUBAGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,6 @@ def _names(project: LoadedProject) -> dict[str, str]:
     to them, as `coder` and `coder.tester`."""
     names: dict[str, str] = {}
     for agent in project.shown().agents():
-        short = agent.path.removeprefix(ROOT + _BELOW).replace(_BELOW, ".")
+        short = agent.path.removeprefix(ROOT_AGENT + SUBAGENTS).replace(SUBAGENTS, ".")
         names[agent.path if short in names else short] = agent.path
     return names

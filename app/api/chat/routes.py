@@ -37,7 +37,7 @@ from app.api.chat.wire import (
     ModelList,
 )
 from app.api.dependencies import PrincipalDep, ServicesDep
-from app.api.error_handlers import error_words
+from app.api.error_handlers import error_words, request_id_of
 from app.api.kaged_route import IdempotencyKeyHeader, noun_router, scope_of_key
 from app.api.operator_audit import NOTED
 from app.api.protocol_errors import protocol_error
@@ -45,7 +45,7 @@ from app.api.scope_rules import FOR_CHATS
 from app.daemon.services import Services
 from app.errors import Conflict, KagedError, NotFound, Unauthenticated
 
-router: APIRouter = noun_router("Chat completions")
+router: APIRouter = noun_router("Chat completions", prefix="")
 
 SESSION_HEADER = "X-Kaged-Session"
 RUN_HEADER = "X-Kaged-Run"
@@ -119,7 +119,7 @@ async def create_chat_completion(
     if idempotency_key is not None:
         sent = await request.body() + b"?" + (x_kaged_session or "").encode()
         key = Key(scope_of_key(request), idempotency_key, sent)
-    starter = Starter(services, principal, agent)
+    starter = Starter(services, principal, agent, request_id_of(request))
     run, after = await starter.start(body.messages, x_kaged_session, key, request.app.state.idempotency)
     setattr(
         request.state,

@@ -21,8 +21,9 @@ from app.api.protocol_errors import PARAM
 from app.daemon.services import Services
 from app.errors import BadRequest, Conflict, KagedError, NotFound, RateLimited
 from app.harness.conversation.session_rows import PostedMessage
-from app.harness.dsl.agent_view import ROOT, agent_of
+from app.harness.dsl.agent_view import agent_of
 from app.harness.sessions.opening import Opening, Turn
+from app.ids import ROOT_AGENT
 from app.states import SessionState
 from app.storage.keyed_effect import answer_with
 from app.storage.models import Session as SessionRow
@@ -47,6 +48,7 @@ class Starter:
     services: Services
     principal: Principal
     agent: ServedAgent
+    request_id: str
 
     async def start(
         self, messages: list[ChatMessage], session_id: str | None, key: Key | None, keys: Idempotency
@@ -95,7 +97,7 @@ class Starter:
         )
 
     def _checked(self, session: SessionRow) -> SessionRow:
-        if (agent_of(session) or ROOT) != self.agent.agent_path:
+        if (agent_of(session) or ROOT_AGENT) != self.agent.agent_path:
             raise BadRequest(
                 "The session is one of another agent: send that one as model.",
                 reason="session_of_another_agent",
@@ -118,6 +120,7 @@ class Starter:
                 attachments=turn.attachments,
                 mode="reject",
                 actor=self.principal.actor,
+                request_id=self.request_id,
             )
         except Conflict as refused:
             raise _busy(refused) from None

@@ -1,4 +1,4 @@
-"""`ask_agent`: a message to the root agent, followed until its run ends.
+"""`ask_agent`: a message to an agent, followed until its run ends.
 
 Owns: what a client hears of a run: progress, questions, the answer. Never: the run (`harness.sessions`).
 """
@@ -13,31 +13,36 @@ from mcp_types import CallToolResult
 
 from app.api.mcp.calls import Asker
 from app.api.mcp.results import data_result, failure
-from app.api.mcp.target import Target
+from app.api.mcp.target import OwnSession, Target
 from app.errors import KagedError, ToolError, ValidationFailed
 from app.harness.questions.consent_rows import GivenAnswer, request_of
 from app.harness.sessions import remote_client
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
 from app.harness.stream.subscription import Subscription
-from app.tools.contract.call import ROOT_AGENT
+from app.ids import ROOT_AGENT
 from app.tools.contract.rules import ConsentAnswer
 
 _ASKED = frozenset({"permission.requested", "interaction.requested"})
 _ANSWERED = frozenset({"permission.answered", "interaction.answered"})
 
 
-async def ask_agent(target: Target, asker: Asker, session_id: str, prompt: object) -> CallToolResult:
-    """Post the prompt and return the agent's answer. Cancelled, the run is cancelled.
-
-    Raises `ValidationFailed` for an empty prompt, `Conflict` while the session works on something else."""
+def checked_prompt(prompt: object) -> str:
+    """Return the prompt. Raises `ValidationFailed` for an empty one."""
     if not isinstance(prompt, str) or not prompt.strip():
         raise ValidationFailed("The prompt is empty.", fields={"prompt": "write what the agent is to do"})
-    services, actor = target.services, target.principal.actor
+    return prompt
+
+
+async def ask_agent(target: Target, asker: Asker, session: OwnSession, prompt: str) -> CallToolResult:
+    """Post the prompt and return the answer of the session's agent. Cancelled, the run is cancelled.
+
+    Raises `Conflict` while the session works on something else."""
+    services, actor, session_id = target.services, target.principal.actor, session.id
     seq = (await services.events.stream(session_id)).published_seq
     subscription = await services.events.subscribe(session_id, seq)
     try:
         posted = await services.sessions.post_message(session_id, prompt, mode="reject", actor=actor)
-        following = _Followed(target, asker, session_id, posted.message.id)
+        following = _Followed(target, asker, session, posted.message.id)
         try:
             ended = await following.to_its_end(subscription)
         except asyncio.CancelledError:
@@ -56,16 +61,17 @@ async def ask_agent(target: Target, asker: Asker, session_id: str, prompt: objec
             following.close()
     finally:
         subscription.close()
-    return await _answer(target, session_id, ended)
+    return await _answer(target, session, ended)
 
 
 class _Followed:
     """One run, from the message that starts it to its end."""
 
-    def __init__(self, target: Target, asker: Asker, session_id: str, message_id: str) -> None:
+    def __init__(self, target: Target, asker: Asker, session: OwnSession, message_id: str) -> None:
         self._target = target
         self._asker = asker
-        self._session_id = session_id
+        self._session = session
+        self._session_id = session.id
         self._message_id = message_id
         self._run_id: str | None = None
         self._ended: dict[str, Any] | None = None
@@ -92,21 +98,22 @@ class _Followed:
 
     def _take(self, frame: dict[str, Any]) -> None:
         kind, payload = frame["type"], frame.get("payload") or {}
+        agent = self._session.declared(frame.get("agent_path") or ROOT_AGENT)
         if kind == "run.started" and payload.get("trigger_message_id") == self._message_id:
             self._run_id = payload["run_id"]
         elif kind == "run.ended" and payload.get("run_id") == self._run_id is not None:
             self._ended = payload
         elif kind == "message.tool_call":
-            self._asker.progress(f"{frame.get('agent_path') or ROOT_AGENT}: {payload.get('name')}")
+            self._asker.progress(f"{agent}: {payload.get('name')}")
         elif kind in _ASKED:
-            self._asked(kind, payload["interaction_id"], frame.get("agent_path") or ROOT_AGENT)
+            self._asked(kind, payload["interaction_id"], agent)
         elif kind in _ANSWERED:
             self._open.discard(payload["interaction_id"])
             if not self._open:
                 self._limit.reschedule(None)
 
     def _asked(self, kind: str, interaction_id: str, agent_path: str) -> None:
-        if kind == "permission.requested":
+        if kind == "permission.requested" and self._target.can_consent:
             task = asyncio.create_task(self._consent(interaction_id, agent_path), name="mcp consent")
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
@@ -146,7 +153,8 @@ async def _cancel(target: Target, session_id: str) -> None:
         return  # it has ended meanwhile
 
 
-async def _answer(target: Target, session_id: str, ended: dict[str, Any]) -> CallToolResult:
+async def _answer(target: Target, session: OwnSession, ended: dict[str, Any]) -> CallToolResult:
+    session_id = session.id
     row = await target.services.storage.read(lambda uow: uow.messages.last_answer(session_id, ROOT_AGENT))
     said = row.content if row is not None and row.run_id == ended["run_id"] else ""
     error = ended.get("error") or {}
@@ -155,6 +163,7 @@ async def _answer(target: Target, session_id: str, ended: dict[str, Any]) -> Cal
         return failure("run_failed", f"{reason} Session: {session_id}, at {target.link(session_id)}.")
     data = {
         "session": session_id,
+        "agent": session.root,
         "answer": said,
         "state": ended["state"],
         "steps": ended["steps"],

@@ -14,13 +14,19 @@ from mcp_types import Tool, ToolAnnotations
 
 from app.api.mcp.names import SESSION
 from app.api.mcp.target import Target
+from app.harness.dsl.compiled import CompiledAgent
+from app.observability import without_controls
 from app.tools.contract.definition import load_description
+
+MAX_SHOWN = 50
+"""Agents that the description of a parameter names."""
+_MAX_DESCRIPTION = 200
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTool:
     """One of these tools. `takes_session`: it has the parameter `session`, None when it has not, and whether
-    a call needs it where the address names none."""
+    a call needs it where the address names none. `describe` gives what the parameters say of a target."""
 
     name: str
     title: str
@@ -29,10 +35,10 @@ class OwnTool:
     result: dict[str, Any]
     annotations: ToolAnnotations
     takes_session: bool | None = None
-    is_offered: Callable[[Target], bool] = lambda target: True
+    describe: Callable[[Target], dict[str, Any]] = lambda target: {}
 
     def shown(self, target: Target) -> Tool:
-        properties, required = dict(self.properties), list(self.required)
+        properties, required = self.properties | self.describe(target), list(self.required)
         if self.takes_session is not None:
             properties[SESSION] = session_parameter(target)
             if self.takes_session and target.handle is None:
@@ -58,6 +64,20 @@ def session_parameter(target: Target) -> dict[str, Any]:
     return {"type": "string", "description": f"The handle that open_session returned.{default}"}
 
 
+def _agent_parameter(target: Target) -> dict[str, Any]:
+    """Return the schema of the agent that a task is for, with what the project file says of each."""
+    agents = target.askable()
+    lines = [_line(one) for one in agents[:MAX_SHOWN]]
+    lines += [f"{len(agents) - MAX_SHOWN} more"] if len(agents) > MAX_SHOWN else []
+    said = f"The agent that gets the task, by its path; without it {target.agent.path}. There are:"
+    return {"agent": {"type": "string", "description": "\n".join([said, *lines])}}
+
+
+def _line(agent: CompiledAgent) -> str:
+    text = " ".join(without_controls(agent.description or "").split())[:_MAX_DESCRIPTION]
+    return f"{agent.path}: {text}" if text else agent.path
+
+
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
@@ -74,6 +94,7 @@ _OPENED = _object(
 _ANSWERED = _object(
     {
         SESSION: {"type": "string", "description": "The handle with which the agent is asked further."},
+        "agent": {"type": "string", "description": "The agent that answered."},
         "answer": {"type": "string", "description": "The last message of the agent."},
         "state": {"type": "string", "description": "How the run ended."},
         "steps": {"type": "integer"},
@@ -118,7 +139,8 @@ OWN_TOOLS = MappingProxyType(
                 name="ask_agent",
                 title="Ask an agent",
                 properties={
-                    "prompt": {"type": "string", "minLength": 1, "description": "The task, in full."}
+                    "prompt": {"type": "string", "minLength": 1, "description": "The task, in full."},
+                    "agent": _TEXT,
                 },
                 required=("prompt",),
                 result=_ANSWERED,
@@ -129,7 +151,7 @@ OWN_TOOLS = MappingProxyType(
                     open_world_hint=True,
                 ),
                 takes_session=False,
-                is_offered=lambda target: target.is_root,
+                describe=_agent_parameter,
             ),
         )
     }

@@ -7,6 +7,7 @@ Owns: the handlers of the protocol, and the life of the transport. Never: author
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -30,17 +31,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app import __version__
 from app.access.scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
-from app.api.mcp.ask_agent import ask_agent
+from app.api.mcp.ask_agent import ask_agent, checked_prompt
 from app.api.mcp.calls import Asker, Calls, Context
 from app.api.mcp.names import SESSION
 from app.api.mcp.own_tools import OWN_TOOLS
 from app.api.mcp.results import data_result, error_result, result_of
-from app.api.mcp.target import Target, target_of
+from app.api.mcp.target import OwnSession, Target, target_of
 from app.api.mcp.tool_list import listed, offered
 from app.config import Settings
 from app.daemon.services import Services
 from app.errors import KagedError, NotFound, ValidationFailed
 from app.harness.sessions import remote_client
+from app.harness.sessions.opening import Opening
 from app.harness.sessions.remote_client import RemoteClient
 from app.observability import without_controls
 from app.tools.contract.definition import load_description
@@ -50,6 +52,7 @@ MAX_CONNECTIONS = 200
 IDLE_SECONDS = 1_800.0
 
 T = TypeVar("T")
+log = logging.getLogger("kaged.mcp")
 
 
 async def serve(
@@ -75,10 +78,11 @@ async def serve(
             started.set_result(answer)
             await closing.wait()
             await calls.close()
-    except Exception as problem:  # who waits for the start hears of it
+    except Exception as problem:
         if started.done():
+            log.exception("the MCP server has failed")
             raise
-        started.set_exception(problem)
+        started.set_exception(problem)  # who waits for the start hears of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +138,24 @@ def _refusing(work: Callable[[], T]) -> T:
 async def _call(
     target: Target, context: Context, asker: Asker, name: str, arguments: dict[str, Any]
 ) -> CallToolResult:
-    own = OWN_TOOLS.get(name)
-    if own is not None and own.is_offered(target):
+    if name in OWN_TOOLS:
         return await _own(target, context, asker, name, arguments)
     spec = offered(target).get(name)
     if spec is None:
-        raise NotFound(f"There is no tool {name[:100]!r} for {target.agent.path} here. tools/list has them.")
-    session_id = await target.own_session(arguments.pop(SESSION, None))
+        message = f"There is no tool {name[:100]!r} for {target.agent.path} here. tools/list has them."
+        raise MCPError(INVALID_PARAMS, message, {"code": NotFound.code})
+    session = await target.own_session(arguments.pop(SESSION, None))
+    path = session.path_of(target.agent.path)
 
     async def consent(request: Any) -> Any:
         return await asker.consent(target.agent.path, request)
 
-    remote = RemoteClient(consent, asker.progress, target.link(session_id), remote_client.CONSENT_SECONDS)
+    remote = RemoteClient(consent, asker.progress, target.link(session.id), remote_client.CONSENT_SECONDS)
     envelope = await target.services.sessions.call_tool(
-        session_id,
+        session.id,
         spec.name,
         arguments,
-        agent_path=target.agent.path,
+        agent_path=path,
         actor=target.principal.actor,
         consents=False,
         remote=remote,
@@ -168,32 +173,47 @@ async def _own(
         )
     sessions, handle = target.services.sessions, arguments.get(SESSION)
     if name == "open_session":
-        return data_result(_opened(target, await _open(target, context, arguments.get("title"))))
+        title = arguments.get("title")
+        return data_result(_opened(target, await _open(target, context, target.agent.path, title)))
     if name == "close_session":
-        session_id = await target.own_session(handle)
-        row = await sessions.archive(session_id)
-        return data_result({"session": session_id, "state": row.state})
-    given = handle is not None
-    session_id = await (target.own_session(handle) if given else _open(target, context, None))
-    return await ask_agent(target, asker, session_id, arguments.get("prompt"))
+        session = await target.own_session(handle)
+        row = await sessions.archive(session.id)
+        return data_result({"session": session.id, "state": row.state})
+    prompt = checked_prompt(arguments.get("prompt"))
+    return await ask_agent(
+        target, asker, await _asked(target, context, arguments.get("agent"), handle), prompt
+    )
 
 
-async def _open(target: Target, context: Context, title: object) -> str:
+async def _asked(target: Target, context: Context, agent: object, handle: object) -> OwnSession:
+    """Return the session in which an agent is asked. A handle's has its agent already.
+
+    Raises `NotFound` for an agent that may not be asked, `ValidationFailed` for one of another session."""
+    if handle is None:
+        return await _open(target, context, target.to_ask(agent))
+    session = await target.own_session(handle)
+    if agent not in (None, session.root):
+        raise ValidationFailed(
+            f"This session talks to {session.root}. Leave out `session` to ask another agent.",
+            fields={"agent": f"is not {session.root}"},
+        )
+    target.to_ask(session.root)
+    return session
+
+
+async def _open(target: Target, context: Context, agent_path: str, title: object = None) -> OwnSession:
     client = context.session.client_params
     name = client.client_info.name if client is not None and client.client_info is not None else ""
     shown = title if isinstance(title, str) and title.strip() else f"MCP: {name or 'a client'}"
-    row = await target.services.sessions.create(
-        target.project.id,
-        title=without_controls(shown)[:200],
-        created_by=target.principal.actor,
-    )
-    return row.id
+    opening = Opening(target.project.id, agent_path, title=without_controls(shown)[:200], headless=False)
+    row = await target.services.sessions.open(opening, created_by=target.principal.owner)
+    return OwnSession(row.id, agent_path)
 
 
-def _opened(target: Target, session_id: str) -> dict[str, Any]:
+def _opened(target: Target, session: OwnSession) -> dict[str, Any]:
     return {
-        "session": session_id,
+        "session": session.id,
         "project": target.project.slug,
-        "agent": target.agent.path,
-        "link": target.link(session_id),
+        "agent": session.root,
+        "link": target.link(session.id),
     }

@@ -1,6 +1,7 @@
 """Whom an MCP request is for: who asks, in which project, as which agent, in which session.
 
-Owns: reading these from a request, and checking handles. Never: the tools (`tool_list`).
+Owns: reading these from a request, what the token lets it ask for, and checking handles. Never: the tools
+(`tool_list`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,36 @@ from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.mcp.names import SESSION
 from app.daemon.services import Services
 from app.errors import NotFound, ValidationFailed
+from app.harness.dsl.agent_view import agent_of, is_within, seen_from
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.projects.loaded_project import LoadedProject
+from app.ids import ROOT_AGENT
 from app.states import SessionState
-from app.tools.contract.call import ROOT_AGENT
+from app.storage.models import Session as SessionRow
 
 _HANDLE = re.compile(r"ses_[0-9A-Za-z]{1,60}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A session that the caller has opened. `root` is the path of its root agent in the project file."""
+
+    id: str
+    root: str
+
+    def path_of(self, agent_path: str) -> str:
+        """Return an agent's path in the session. Raises `ValidationFailed` for one that is not in it."""
+        found = seen_from(self.root, (agent_path,))
+        if not found:
+            raise ValidationFailed(
+                f"This session is one of {self.root}. Call open_session for one of {agent_path}.",
+                fields={SESSION: f"is not a session of {agent_path}"},
+            )
+        return found[0]
+
+    def declared(self, path: str) -> str:
+        """Return the path in the project file of an agent by its path in the session."""
+        return self.root + path.removeprefix(ROOT_AGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +61,39 @@ class Target:
     base_url: str
 
     @property
-    def is_root(self) -> bool:
-        """Whether the agent is the project's root agent."""
-        return self.agent.path == ROOT_AGENT
+    def has_tools(self) -> bool:
+        """Whether the caller may call the agent's tools; a chat client only talks to agents."""
+        return self.principal.scope == "operator"
+
+    @property
+    def can_consent(self) -> bool:
+        """Whether an answer of the client's user counts as consent."""
+        return self.principal.may_write
 
     def link(self, session_id: str) -> str:
         """Return where the operator sees a session, with its questions."""
         return f"{self.base_url}/#{session_id}"
 
-    async def own_session(self, handle: object) -> str:
+    def askable(self) -> list[CompiledAgent]:
+        """Return the agents that the caller may give a task: that of the address, and those below it."""
+        below = self.project.acting().agents()
+        return [one for one in below if self._may_ask(one.path)]
+
+    def to_ask(self, path: object) -> str:
+        """Return the path of the agent that a call names; that of the address, when it names none.
+
+        Raises `NotFound`, with the agents that may be named."""
+        if path is None:
+            return self.agent.path
+        known = [one.path for one in self.askable()]
+        if path not in known:
+            raise NotFound(f"There is no agent {str(path)[:200]!r} to ask here. Agents: {', '.join(known)}.")
+        return str(path)
+
+    def _may_ask(self, path: str) -> bool:
+        return is_within(path, self.agent.path) and self.principal.may_talk_to(self.project.id, path)
+
+    async def own_session(self, handle: object) -> OwnSession:
         """Return the session of a handle; `None` stands for that of the address.
 
         Raises `NotFound`, in the same words for what is unknown, somebody else's, another project's or
@@ -55,36 +104,37 @@ class Target:
                 "This tool needs a session. Call open_session once, and give its handle as `session`.",
                 fields={SESSION: "is needed"},
             )
-        unknown = NotFound("There is no such open session of yours. Call open_session for a new handle.")
-        if not isinstance(wanted, str) or not _HANDLE.fullmatch(wanted):
-            raise unknown
-        row = await self.services.storage.read(lambda uow: uow.sessions.get(wanted))
+        row: SessionRow | None = None
+        if isinstance(wanted, str) and _HANDLE.fullmatch(wanted):
+            row = await self.services.storage.read(lambda uow: uow.sessions.get(wanted))
         if (
             row is None
-            or row.created_by != self.principal.actor
+            or row.created_by != self.principal.owner
             or row.project_id != self.project.id
             or row.state == SessionState.ARCHIVED.value
         ):
-            raise unknown
-        return wanted
+            raise NotFound("There is no such open session of yours. Call open_session for a new handle.")
+        return OwnSession(row.id, agent_of(row) or ROOT_AGENT)
 
 
 def target_of(services: Services, request: Request) -> Target:
     """Return what a request is for.
 
-    Raises `NotFound` for an unknown project or agent, `Conflict` for a project that nobody trusts,
-    `ValidationFailed` when the address does not say which of several projects is meant."""
-    query = request.query_params
-    project = _project(services, query.get("project"))
-    path = query.get("agent") or ROOT_AGENT
+    Raises `NotFound` for an unknown project or agent, in the same words for one that the token is not for;
+    `Conflict` for a project that nobody trusts; `ValidationFailed` when the address does not say which of
+    several projects is meant."""
+    query, principal = request.query_params, request.scope[PRINCIPAL_KEY]
+    project = _project(services, principal, query.get("project"))
+    path = query.get("agent") or principal.bound.agent_path or ROOT_AGENT
     compiled = project.acting()
     agent = compiled.agent(path)
-    if agent is None:
-        known = ", ".join(one.path for one in compiled.agents())
+    if agent is None or not principal.may_talk_to(project.id, path):
+        agents = (one.path for one in compiled.agents())
+        known = ", ".join(one for one in agents if principal.may_talk_to(project.id, one))
         raise NotFound(f"There is no agent {path[:200]!r} in this project. Agents: {known}.")
     return Target(
         services=services,
-        principal=request.scope[PRINCIPAL_KEY],
+        principal=principal,
         project=project,
         agent=agent,
         handle=query.get(SESSION),
@@ -92,8 +142,9 @@ def target_of(services: Services, request: Request) -> Target:
     )
 
 
-def _project(services: Services, name: str | None) -> LoadedProject:
-    projects = services.projects.all()
+def _project(services: Services, principal: Principal, name: str | None) -> LoadedProject:
+    bound = principal.bound.project_id
+    projects = [one for one in services.projects.all() if bound in (None, one.id)]
     if name is None:
         if len(projects) == 1:
             return projects[0]

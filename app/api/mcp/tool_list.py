@@ -29,14 +29,16 @@ _REPEATABLE = frozenset({"file.write"})
 
 
 def offered(target: Target) -> dict[str, ToolSpec]:
-    """Return the catalogue's tools that the agent may call over MCP, by the names of the protocol."""
+    """Return the catalogue's tools that the caller may call as the agent, by the names of the protocol."""
+    if not target.has_tools:
+        return {}
     specs = tool_specs(target.services.registry, target.agent)
     return {spec.wire_name: spec for spec in specs if _is_offered(spec.name)}
 
 
 def listed(target: Target) -> list[Tool]:
     """Return all tools that a client is shown, kaged's own for MCP first."""
-    own = [tool.shown(target) for tool in OWN_TOOLS.values() if tool.is_offered(target)]
+    own = [tool.shown(target) for tool in OWN_TOOLS.values()]
     registry = target.services.registry
     found = ((spec, registry.get(spec.name)) for spec in offered(target).values())
     return own + [_shown(spec, definition, target) for spec, definition in found if definition is not None]

@@ -1,4 +1,4 @@
-"""The web page at `/`: one page, its modules and styles, as plain files.
+"""The web page at `/` and the reference at `/docs`: pages, modules and styles, as plain files.
 
 Owns: which files are served and under which address. Never: data; the page asks the same
 interface as every other client. Proven by `tests/e2e/test_web_page.py`.
@@ -20,6 +20,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from app.api.base_path import base_path_of
 from app.api.dependencies import PrincipalDep, ServicesDep
 from app.daemon.services import Services
 from app.errors import NotFound
@@ -33,13 +34,22 @@ _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg
 
 
 @router.get("/")
-async def get_page(principal: PrincipalDep, services: ServicesDep) -> HTMLResponse:
-    """The page, with the name of its user, the size limit of uploads, and the warnings of the daemon."""
+async def get_page(request: Request, principal: PrincipalDep, services: ServicesDep) -> HTMLResponse:
+    """The page, with the name of its user, the size limit of uploads, the base path and the warnings of the
+    daemon. Its links are relative."""
     page = await asyncio.to_thread((_FOLDER / "templates" / "index.html").read_text, encoding="utf-8")
     largest = str(services.management.uploads.max_bytes)
     warnings = "".join(_warnings(services))
     page = page.replace("{warnings}", warnings).replace("{largest}", largest)
+    page = page.replace("{base_path}", base_path_of(request.scope))
     return HTMLResponse(page.replace("{actor}", escape(principal.actor)))
+
+
+@router.get("/docs")
+async def get_reference() -> HTMLResponse:
+    """The reference of the interface, for which nobody needs to sign in: it holds no data of a user."""
+    page = _FOLDER / "templates" / "reference.html"
+    return HTMLResponse(await asyncio.to_thread(page.read_text, encoding="utf-8"))
 
 
 def _warnings(services: Services) -> Iterator[str]:

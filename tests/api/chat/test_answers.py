@@ -102,7 +102,7 @@ async def test_a_subagent_answers_with_its_own_prompt_tools_and_children(desk: C
     assert "tester is done." in str(desk.cast.messages("coder", 1)[-1]["content"])
     session = await desk.get(f"/sessions/{raw.headers[SESSION]}")
     assert session["overrides"] == {"agent": "primary.subagents.coder"}
-    paths = {one["agent_path"] for one in (await desk.get(f"/sessions/{session['id']}/prompts"))["prompts"]}
+    paths = {one["agent_path"] for one in (await desk.get(f"/sessions/{session['id']}/prompts"))["items"]}
     assert paths == {"primary", "primary.subagents.tester"}
 
 

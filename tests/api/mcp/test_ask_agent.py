@@ -1,4 +1,4 @@
-"""`ask_agent`: the root agent works on a prompt, and the client hears of it."""
+"""`ask_agent`: an agent works on a prompt, and the client hears of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 
 from app.harness.sessions import remote_client
 from tests.driver.daemon import Daemon
-from tests.driver.mcp_client import ERAS, User, mcp_client, text_of
+from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("mcp.server.agent")
 eras = pytest.mark.parametrize("era", ERAS)
+READER = "primary.subagents.reader"
+READS = (Reply((ToolCall("file_read", {"path": "README.md"}),)), text_reply("I may not read it."))
 CREATES = Reply((ToolCall("file_create", {"path": "asked/new.txt", "content": "hello\n"}),))
 
 
@@ -101,3 +103,56 @@ async def test_a_run_that_fails_is_an_error_with_its_reason(
             assert refused.is_error and reason in text_of(refused)
         unknown = await client.call_tool("ask_agent", {"prompt": "Hi", "model": "other"})
         assert unknown.is_error and "no such parameter" in text_of(unknown)
+
+
+@eras
+async def test_a_call_names_another_agent_of_the_tree(daemon: Daemon, model: FakeProvider, era: str) -> None:
+    said: list[str | None] = []
+
+    async def progress(_done: float, _total: float | None, message: str | None) -> None:
+        said.append(message)
+
+    async with mcp_client(daemon, era) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        described = tools["ask_agent"].input_schema["properties"]["agent"]["description"]
+        assert described.splitlines()[1:] == ["primary", f"{READER}: Reads the sources"]
+        model.script(*READS)
+        asks = {"prompt": "Read it", "agent": READER}
+        answered = (await client.call_tool("ask_agent", asks, progress_callback=progress)).structured_content
+        assert (answered["agent"], answered["answer"]) == (READER, "I may not read it.")
+        assert said == [f"{READER}: file.read"]
+        assert "It sells" not in str(model.requests[-1].json["messages"])  # the cage of the reader
+        session = answered["session"]
+        model.script(text_reply("No."))
+        again = await client.call_tool("ask_agent", {"prompt": "Sure?", "session": session})
+        assert again.structured_content["agent"] == READER
+        for refused, reason in (
+            ({"agent": "primary", "session": session}, f"talks to {READER}"),
+            ({"agent": "primary.subagents.nobody"}, f"Agents: primary, {READER}"),
+            ({"agent": ["primary"]}, "There is no agent"),
+        ):
+            answer = await client.call_tool("ask_agent", {"prompt": "Hi", **refused})
+            assert answer.is_error and reason in text_of(answer)
+        foreign = await client.call_tool("file_read", {"path": "README.md", "session": session})
+        assert foreign.is_error and f"one of {READER}" in text_of(foreign)
+
+
+@eras
+async def test_the_agent_of_the_address_is_asked_and_none_above_it(
+    daemon: Daemon, model: FakeProvider, era: str
+) -> None:
+    async with mcp_client(daemon, era) as client:
+        above = await open_session(client)
+    async with mcp_client(daemon, era, query=f"?agent={READER}") as client:
+        opened = (await client.call_tool("open_session", {})).structured_content
+        assert opened["agent"] == READER
+        read = await client.call_tool("file_read", {"path": "src/total.py", "session": opened["session"]})
+        assert "sum(prices)" in text_of(read)
+        for handle in (None, opened["session"]):
+            model.script(*READS)
+            answer = await client.call_tool("ask_agent", {"prompt": "Read it", "session": handle})
+            assert answer.structured_content["agent"] == READER, text_of(answer)
+            assert "It sells" not in str(model.requests[-1].json["messages"])
+        for refused in ({"agent": "primary"}, {"session": above}):
+            answer = await client.call_tool("ask_agent", {"prompt": "Read it", **refused})
+            assert answer.is_error and f"Agents: {READER}." in text_of(answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,11 @@ import orjson
 import pytest
 
 from tests.driver.kaged import COMMAND, DaemonProcess
-from tests.driver.machine import TOOLS, Lack
 from tests.driver.mcp_client import library
+from tests.driver.npm_packages import install
 
 pytestmark = pytest.mark.requirement("mcp.server.sdks")
 FOLDER = Path(__file__).parent / "npm"
-INSTALL_SECONDS = 300
 CLIENTS = ("sdk", "legacy", "auto")
 """The client of 1.x, and that of 2.x in the older era and in the newer one."""
 
@@ -25,23 +23,7 @@ CLIENTS = ("sdk", "legacy", "auto")
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the clients, installed for these tests without running a script of theirs."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        pytest.skip(str(Lack("npm", "not installed", TOOLS)))
-    folder = tmp_path_factory.mktemp("npm")
-    shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
-    done = subprocess.run(
-        [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        why = (done.stderr.strip().splitlines() or ["npm failed"])[0].replace(";", ",")
-        pytest.skip(str(Lack("packages of npm", why, "reach the registry")))
-    return folder
+    return install(FOLDER, tmp_path_factory.mktemp("npm"))
 
 
 @pytest.fixture(scope="module")

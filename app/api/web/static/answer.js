@@ -1,9 +1,9 @@
 // One answer of the model: thinking, text and tool calls in their order.
 
-import { h, oncePerFrame, replace } from "/static/dom.js";
-import { dollars, duration, firstLine, tokens, words } from "/static/format.js";
-import { MarkdownView } from "/static/markdown.js";
-import { ToolCard } from "/static/tool_card.js";
+import { h, oncePerFrame, replace } from "./dom.js";
+import { dollars, duration, firstLine, tokens, words } from "./format.js";
+import { MarkdownView } from "./markdown.js";
+import { ToolCard } from "./tool_card.js";
 
 /** `gap` is true when deltas were missed: the stored text is then read once the answer has ended. */
 export class Answer {

@@ -1,6 +1,7 @@
 // The HTTP interface: one function for a request, one for all pages of a list.
 
-const BASE = "/api/v1";
+import { API, BASE_PATH } from "./address.js";
+
 const PAGE = 100;
 
 /** The idempotency keys of requests whose outcome is unknown, by address and body. */
@@ -42,7 +43,7 @@ export async function request(method, path, body, { key = null } = {}) {
   if (method === "POST") headers["Idempotency-Key"] = key ?? randomKey();
   let response;
   try {
-    response = await fetch(BASE + path, {
+    response = await fetch(API + path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -80,19 +81,23 @@ export function address(path, parameters) {
 
 export function socketAddress(path) {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-  return `${scheme}//${location.host}${BASE}${path}`;
+  return `${scheme}//${location.host}${API}${path}`;
 }
 
 export function downloadAddress(path) {
-  return BASE + path;
+  return API + path;
 }
 
 /** Return the header that shows that a write comes from this page. */
 export function csrfHeader() {
-  const own = location.port ? `kaged_csrf_${location.port}` : "kaged_csrf";
-  const pairs = document.cookie.split("; ").filter((entry) => /^kaged_csrf(_\d+)?=/.test(entry));
+  const end = `${BASE_PATH.replaceAll("/", "~")}=`;
+  const own = `kaged_csrf${location.port && `_${location.port}`}${end}`;
+  const pairs = document.cookie.split("; ").filter((entry) => {
+    const port = /^kaged_csrf(_\d+)?/.exec(entry);
+    return port && entry.startsWith(end, port[0].length);
+  });
   // The daemon behind a proxy knows another port than this page has.
-  const pair = pairs.find((entry) => entry.startsWith(`${own}=`)) ?? (pairs.length === 1 ? pairs[0] : null);
+  const pair = pairs.find((entry) => entry.startsWith(own)) ?? (pairs.length === 1 ? pairs[0] : null);
   return pair ? { "X-Kaged-CSRF": decodeURIComponent(pair.slice(pair.indexOf("=") + 1)) } : {};
 }
 

@@ -1,18 +1,19 @@
 // The page: which view is open, and how the parts of the page are wired.
 
-import { request } from "/static/api.js";
-import { byId, h, replace } from "/static/dom.js";
-import { IssueFiling } from "/static/issue_filing.js";
-import { IssueList } from "/static/issue_list.js";
-import { IssuePage } from "/static/issue_page.js";
-import { clearNotices, forget, tell } from "/static/notices.js";
-import { routeOf, to } from "/static/routes.js";
-import { SessionView } from "/static/session_view.js";
-import { Sidebar } from "/static/sidebar.js";
-import { TrustPage } from "/static/trust_page.js";
-import { WorkflowList } from "/static/workflow_list.js";
-import { WorkflowPage } from "/static/workflow_page.js";
-import { WorkflowRunPage } from "/static/workflow_run_page.js";
+import { prefixProblem } from "./address.js";
+import { request } from "./api.js";
+import { byId, h, replace } from "./dom.js";
+import { IssueFiling } from "./issue_filing.js";
+import { IssueList } from "./issue_list.js";
+import { IssuePage } from "./issue_page.js";
+import { clearNotices, forget, tell } from "./notices.js";
+import { routeOf, to } from "./routes.js";
+import { SessionView } from "./session_view.js";
+import { Sidebar } from "./sidebar.js";
+import { TrustPage } from "./trust_page.js";
+import { WorkflowList } from "./workflow_list.js";
+import { WorkflowPage } from "./workflow_page.js";
+import { WorkflowRunPage } from "./workflow_run_page.js";
 
 const NARROW = matchMedia("(max-width: 60rem)");
 
@@ -145,6 +146,11 @@ function wire() {
 }
 
 async function start() {
+  const problem = prefixProblem();
+  if (problem) {
+    tell({ code: "base_path", message: problem });
+    return;
+  }
   wire();
   try {
     const [versions] = await Promise.all([request("GET", "/versions"), sidebar.start()]);

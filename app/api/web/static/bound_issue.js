@@ -1,12 +1,12 @@
 // The issue of a session, beside its conversation: bind it, show its checklist, unbind it.
 
-import { allItems, request } from "/static/api.js";
-import { actButton, actForm } from "/static/act.js";
-import { Checklist } from "/static/checklist.js";
-import { h, redraw } from "/static/dom.js";
-import { statusPill, UNFINISHED } from "/static/issue_words.js";
-import { Proposals } from "/static/proposals.js";
-import { to } from "/static/routes.js";
+import { allItems, request } from "./api.js";
+import { actButton, actForm } from "./act.js";
+import { Checklist } from "./checklist.js";
+import { h, redraw } from "./dom.js";
+import { statusPill, UNFINISHED } from "./issue_words.js";
+import { Proposals } from "./proposals.js";
+import { to } from "./routes.js";
 
 const MOST = 200;
 

@@ -1,11 +1,11 @@
 // The checklist of an issue: steps of the plan and acceptance criteria. An agent claims that a criterion is met;
 // an operator signs it off here.
 
-import { create, request } from "/static/api.js";
-import { actButton, actForm } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { words } from "/static/format.js";
-import { person } from "/static/issue_words.js";
+import { create, request } from "./api.js";
+import { actButton, actForm } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { words } from "./format.js";
+import { person } from "./issue_words.js";
 
 const MARKS = { pending: "○", in_progress: "◐", completed: "✓", abandoned: "–" };
 const ASKS = { reject: "What is missing?", resolve: "What was done?", note: "Note for later" };

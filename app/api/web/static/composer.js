@@ -1,7 +1,7 @@
 // The message field and the buttons of a run; the state of the session decides which buttons are shown.
 
-import { create, request } from "/static/api.js";
-import { byId } from "/static/dom.js";
+import { create, request } from "./api.js";
+import { byId } from "./dom.js";
 
 const CONTINUABLE = new Set(["length", "max_steps", "stuck"]);
 

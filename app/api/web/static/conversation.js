@@ -1,11 +1,11 @@
 // The conversation of one session: stored messages and live frames become the same elements.
 // A frame may come twice, stored and live; rendering it again changes nothing.
 
-import { Answer } from "/static/answer.js";
-import { h } from "/static/dom.js";
-import { clock, dollars, duration, tokens, words } from "/static/format.js";
-import { answered } from "/static/question_answered.js";
-import { whole } from "/static/tool_result.js";
+import { Answer } from "./answer.js";
+import { h } from "./dom.js";
+import { clock, dollars, duration, tokens, words } from "./format.js";
+import { answered } from "./question_answered.js";
+import { whole } from "./tool_result.js";
 
 const ACTOR = document.documentElement.dataset.actor;
 const HELD = "waits for your next message";

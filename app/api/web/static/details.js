@@ -1,15 +1,16 @@
 // The panel beside the conversation: issue, tokens, prompts, tools, audit trail and actions of the session.
 
-import { address, allItems, downloadAddress, request } from "/static/api.js";
-import { BoundIssue } from "/static/bound_issue.js";
-import { byId, h, oncePerFrame, redraw, replace } from "/static/dom.js";
-import { clock, dollars, tokens, words } from "/static/format.js";
-import { pluginsOf } from "/static/plugins.js";
-import { rulesOfMode } from "/static/session_mode.js";
+import { address, allItems, downloadAddress, request } from "./api.js";
+import { BoundIssue } from "./bound_issue.js";
+import { byId, h, oncePerFrame, redraw, replace } from "./dom.js";
+import { clock, dollars, tokens, words } from "./format.js";
+import { hooksOf } from "./hooks.js";
+import { pluginsOf } from "./plugins.js";
+import { rulesOfMode } from "./session_mode.js";
 
 const AUDIT_PAGE = 50;
 const TABS = { issue: "Issue", use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
-const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded", "prompt.failed"], tools: ["session.updated"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
+const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded", "prompt.failed"], tools: ["session.updated", "hook.ended"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
 
 export class Details {
   #tab = "use";
@@ -122,7 +123,7 @@ export class Details {
   }
 
   async _prompts(session) {
-    const { prompts } = await request("GET", `${session.path}/prompts`);
+    const { items: prompts } = await request("GET", `${session.path}/prompts`);
     return prompts.map((prompt) => [
       h("h3", {}, prompt.agent_path),
       h("p", { class: "quiet" }, prompt.file),
@@ -138,6 +139,7 @@ export class Details {
     return [
       await rulesOfMode(session.detail.mode),
       await pluginsOf(session.detail.project_id, again),
+      await hooksOf(session.detail.project_id),
       h("h3", {}, "Tools"),
       h("p", { class: "quiet" }, "Tools of the primary agent, with the rule that decides each."),
       tools.map((tool) =>

@@ -1,8 +1,8 @@
 // Form fields declared by an agent (kaged.form) or by a workflow. Errors are shown beside their field, whether this
 // page or the daemon found them.
 
-import { h } from "/static/dom.js";
-import { FileField } from "/static/file_field.js";
+import { h } from "./dom.js";
+import { FileField } from "./file_field.js";
 
 let made = 0;
 

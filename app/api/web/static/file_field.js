@@ -1,8 +1,8 @@
 // A file field: choose or drop a file, upload it at once with its progress, and remove it.
 
-import { h, replace } from "/static/dom.js";
-import { size } from "/static/format.js";
-import { sizeProblem, upload } from "/static/upload.js";
+import { h, replace } from "./dom.js";
+import { size } from "./format.js";
+import { sizeProblem, upload } from "./upload.js";
 
 /** The file is sent to `uploadPath` at once, unless it is too large;
  * `onProblem(text)` gets the reason why a file was not uploaded. */

@@ -1,8 +1,8 @@
 // Rewind and fork: removed messages stay readable in a fold, and each message offers to rewind to it or to fork
 // the session there.
 
-import { create, request } from "/static/api.js";
-import { h, replace } from "/static/dom.js";
+import { create, request } from "./api.js";
+import { h, replace } from "./dom.js";
 
 const WHY = { rbk: "rolled back", cmp: "compacted" };
 

@@ -1,10 +1,10 @@
 // Who works on an issue: the primary agent, a workflow of the project, or a session. Assigning starts the work.
 
-import { address, allItems, request } from "/static/api.js";
-import { actForm } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { assignee } from "/static/issue_words.js";
-import { to } from "/static/routes.js";
+import { address, allItems, request } from "./api.js";
+import { actForm } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { assignee } from "./issue_words.js";
+import { to } from "./routes.js";
 
 const SESSIONS = 30;
 

@@ -1,11 +1,11 @@
 // The files of an issue: upload, download and removal.
 
-import { downloadAddress, request } from "/static/api.js";
-import { actButton } from "/static/act.js";
-import { h, redraw, replace } from "/static/dom.js";
-import { takeDrops } from "/static/file_field.js";
-import { size } from "/static/format.js";
-import { upload } from "/static/upload.js";
+import { downloadAddress, request } from "./api.js";
+import { actButton } from "./act.js";
+import { h, redraw, replace } from "./dom.js";
+import { takeDrops } from "./file_field.js";
+import { size } from "./format.js";
+import { upload } from "./upload.js";
 
 export class IssueAttachments {
   #stop = new AbortController();

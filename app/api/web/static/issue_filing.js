@@ -1,10 +1,10 @@
 // The form that files or edits an issue.
 
-import { create } from "/static/api.js";
-import { actForm } from "/static/act.js";
-import { h, replace } from "/static/dom.js";
-import { MarkdownView } from "/static/markdown.js";
-import { to } from "/static/routes.js";
+import { create } from "./api.js";
+import { actForm } from "./act.js";
+import { h, replace } from "./dom.js";
+import { MarkdownView } from "./markdown.js";
+import { to } from "./routes.js";
 
 const DRAFTS = new Map();
 

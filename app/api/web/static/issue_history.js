@@ -1,11 +1,11 @@
 // The history of an issue, oldest first, and the comment field.
 
-import { create } from "/static/api.js";
-import { actForm } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { moment, words } from "/static/format.js";
-import { assignee, person } from "/static/issue_words.js";
-import { MarkdownView } from "/static/markdown.js";
+import { create } from "./api.js";
+import { actForm } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { moment, words } from "./format.js";
+import { assignee, person } from "./issue_words.js";
+import { MarkdownView } from "./markdown.js";
 
 export class IssueHistory {
   constructor({ path, onError, onChanged }) {

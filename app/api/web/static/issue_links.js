@@ -1,10 +1,10 @@
 // The links between an issue and others of its project.
 
-import { request } from "/static/api.js";
-import { actButton, actForm } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { statusPill } from "/static/issue_words.js";
-import { to } from "/static/routes.js";
+import { request } from "./api.js";
+import { actButton, actForm } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { statusPill } from "./issue_words.js";
+import { to } from "./routes.js";
 
 const OUT = { blocks: "blocks", relates: "relates to", duplicates: "duplicates" };
 const IN = { blocks: "is blocked by", relates: "relates to", duplicates: "is duplicated by" };

@@ -1,11 +1,11 @@
 // The issues of a project: filtered, searched, page by page.
 
-import { address, request } from "/static/api.js";
-import { h, redraw, replace } from "/static/dom.js";
-import { ago, words } from "/static/format.js";
-import { assignee, person, STATUSES, statusPill, UNFINISHED } from "/static/issue_words.js";
-import { later } from "/static/later.js";
-import { to } from "/static/routes.js";
+import { address, request } from "./api.js";
+import { h, redraw, replace } from "./dom.js";
+import { ago, words } from "./format.js";
+import { assignee, person, STATUSES, statusPill, UNFINISHED } from "./issue_words.js";
+import { later } from "./later.js";
+import { to } from "./routes.js";
 
 const PAGE = 25;
 const MOST = 100;

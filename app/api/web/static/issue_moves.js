@@ -1,10 +1,10 @@
 // The status of an issue, and the statuses that it can have next.
 
-import { request } from "/static/api.js";
-import { actButton, actForm } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { words } from "/static/format.js";
-import { statusPill } from "/static/issue_words.js";
+import { request } from "./api.js";
+import { actButton, actForm } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { words } from "./format.js";
+import { statusPill } from "./issue_words.js";
 
 /** Closing an issue needs a comment. */
 const NEEDS_COMMENT = new Set(["resolved", "rejected"]);

@@ -1,17 +1,17 @@
 // One issue: text, checklist and history, with its actions beside them.
 
-import { allItems, request } from "/static/api.js";
-import { Checklist } from "/static/checklist.js";
-import { h, replace } from "/static/dom.js";
-import { IssueAssignment } from "/static/issue_assignment.js";
-import { IssueAttachments } from "/static/issue_attachments.js";
-import { IssueHistory } from "/static/issue_history.js";
-import { IssueLinks } from "/static/issue_links.js";
-import { IssueMoves } from "/static/issue_moves.js";
-import { IssueSessions } from "/static/issue_sessions.js";
-import { IssueText } from "/static/issue_text.js";
-import { later } from "/static/later.js";
-import { to } from "/static/routes.js";
+import { allItems, request } from "./api.js";
+import { Checklist } from "./checklist.js";
+import { h, replace } from "./dom.js";
+import { IssueAssignment } from "./issue_assignment.js";
+import { IssueAttachments } from "./issue_attachments.js";
+import { IssueHistory } from "./issue_history.js";
+import { IssueLinks } from "./issue_links.js";
+import { IssueMoves } from "./issue_moves.js";
+import { IssueSessions } from "./issue_sessions.js";
+import { IssueText } from "./issue_text.js";
+import { later } from "./later.js";
+import { to } from "./routes.js";
 
 const ABOUT_SESSIONS = new Set(["session.state", "session.updated"]);
 

@@ -1,9 +1,9 @@
 // The sessions that work on an issue, and what their subagents propose for its checklist.
 
-import { h, redraw } from "/static/dom.js";
-import { Proposals } from "/static/proposals.js";
-import { to } from "/static/routes.js";
-import { asks, failed, sessionWord } from "/static/session_words.js";
+import { h, redraw } from "./dom.js";
+import { Proposals } from "./proposals.js";
+import { to } from "./routes.js";
+import { asks, failed, sessionWord } from "./session_words.js";
 
 export class IssueSessions {
   #proposals = new Map();

@@ -1,11 +1,11 @@
 // Title, status, author and text of an issue, and the form to edit them.
 
-import { request } from "/static/api.js";
-import { h, replace } from "/static/dom.js";
-import { moment } from "/static/format.js";
-import { issueForm } from "/static/issue_filing.js";
-import { person, statusPill } from "/static/issue_words.js";
-import { MarkdownView } from "/static/markdown.js";
+import { request } from "./api.js";
+import { h, replace } from "./dom.js";
+import { moment } from "./format.js";
+import { issueForm } from "./issue_filing.js";
+import { person, statusPill } from "./issue_words.js";
+import { MarkdownView } from "./markdown.js";
 
 export class IssueText {
   #editing = false;

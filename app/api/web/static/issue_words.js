@@ -1,7 +1,7 @@
 // The words for statuses and people of issues.
 
-import { h } from "/static/dom.js";
-import { words } from "/static/format.js";
+import { h } from "./dom.js";
+import { words } from "./format.js";
 
 /** Every status, in the order of an issue's life. */
 export const STATUSES = ["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"];

@@ -1,8 +1,8 @@
 // Markdown to elements: the subset that models write. HTML in a text stays text, images are never loaded,
 // and only http, https and mailto become links.
 
-import { h } from "/static/dom.js";
-import { inline } from "/static/markdown_inline.js";
+import { h } from "./dom.js";
+import { inline } from "./markdown_inline.js";
 
 const LONGEST_BLOCK = 100_000;
 const DEEPEST = 6;

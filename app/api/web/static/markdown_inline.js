@@ -1,6 +1,6 @@
 // The inside of a Markdown block: code, emphasis, links. Everything else is text.
 
-import { h } from "/static/dom.js";
+import { h } from "./dom.js";
 
 const SPECIAL = /[\\`*_~[]|https?:\/\//g;
 const PUNCTUATION = /[!-/:-@[-`{-~]/;

@@ -1,6 +1,6 @@
 // Errors, shown at the top until somebody closes them.
 
-import { byId, h } from "/static/dom.js";
+import { byId, h } from "./dom.js";
 
 const MOST = 3;
 

@@ -1,12 +1,12 @@
 // The plugins of a session's project: their state, the reason of a failure, and the button that enables one.
 
-import { request } from "/static/api.js";
-import { h } from "/static/dom.js";
+import { request } from "./api.js";
+import { h } from "./dom.js";
 
 /** Return the list of a project's plugins, nothing when it has none. `again` draws it again. */
 export async function pluginsOf(projectId, { again, onError }) {
   const path = `/projects/${encodeURIComponent(projectId)}/plugins`;
-  const { plugins } = await request("GET", path);
+  const { items: plugins } = await request("GET", path);
   const enable = (plugin) => async () => {
     try {
       await request("POST", `${path}/${encodeURIComponent(plugin.name)}/enable`);

@@ -1,8 +1,8 @@
 // The checklist proposals of a session's subagents: accept or reject them.
 
-import { allItems, request } from "/static/api.js";
-import { actButton } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
+import { allItems, request } from "./api.js";
+import { actButton } from "./act.js";
+import { h, redraw } from "./dom.js";
 
 export class Proposals {
   constructor({ path, onError, onChanged }) {

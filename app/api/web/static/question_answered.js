@@ -1,8 +1,8 @@
 // The outcome of a question, shown where it was asked.
 
-import { h } from "/static/dom.js";
-import { moment, size, words } from "/static/format.js";
-import { person } from "/static/issue_words.js";
+import { h } from "./dom.js";
+import { moment, size, words } from "./format.js";
+import { person } from "./issue_words.js";
 
 /** Return what is shown of a closed interaction `{kind, state, request, answer, answered_by, closed_at}`. */
 export function answered({ kind, state, request, answer, answered_by: by, closed_at: at }) {

@@ -1,7 +1,7 @@
 // The card of questions with options or free text: `kaged.ask` and `question`.
 
-import { h } from "/static/dom.js";
-import { who } from "/static/question_words.js";
+import { h } from "./dom.js";
+import { who } from "./question_words.js";
 
 let made = 0;
 

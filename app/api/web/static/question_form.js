@@ -1,8 +1,8 @@
 // The card of a form of an agent: `kaged.form`.
 
-import { h } from "/static/dom.js";
-import { Fields } from "/static/fields.js";
-import { who } from "/static/question_words.js";
+import { h } from "./dom.js";
+import { Fields } from "./fields.js";
+import { who } from "./question_words.js";
 
 export class FormCard {
   /** `send(values)` gets the values by name; files are handed in at `uploadPath` before. */

@@ -1,7 +1,7 @@
 // The card of a permission request. It shows the whole request: nobody should allow what they cannot read.
 
-import { h } from "/static/dom.js";
-import { who } from "/static/question_words.js";
+import { h } from "./dom.js";
+import { who } from "./question_words.js";
 
 const SCOPES = { session: "in this session", project: "in every session of this project" };
 

@@ -1,8 +1,8 @@
 // The card of a plan that an agent proposes in plan mode. It is accepted as it is or with changes, or rejected.
 
-import { h } from "/static/dom.js";
-import { MarkdownView } from "/static/markdown.js";
-import { who } from "/static/question_words.js";
+import { h } from "./dom.js";
+import { MarkdownView } from "./markdown.js";
+import { who } from "./question_words.js";
 
 const MODES = { edits: "Accept edits", ask: "Ask", full: "Full" };
 

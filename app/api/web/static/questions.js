@@ -1,11 +1,11 @@
 // Open questions: one card each, above the message field, until it is answered.
 
-import { allItems, request } from "/static/api.js";
-import { byId } from "/static/dom.js";
-import { ChoicesCard } from "/static/question_choices.js";
-import { FormCard } from "/static/question_form.js";
-import { PermissionCard } from "/static/question_permission.js";
-import { PlanCard } from "/static/question_plan.js";
+import { allItems, request } from "./api.js";
+import { byId } from "./dom.js";
+import { ChoicesCard } from "./question_choices.js";
+import { FormCard } from "./question_form.js";
+import { PermissionCard } from "./question_permission.js";
+import { PlanCard } from "./question_plan.js";
 
 /** A card that moves into the place of another ignores clicks for a moment: they were meant for the other. */
 const ARMED_AFTER = 400;

@@ -1,7 +1,8 @@
 // One open session: reads what is stored, then follows the stream from there.
 
-import { allItems, request } from "/static/api.js";
-import { Stream } from "/static/stream.js";
+import { allItems, request, socketAddress } from "./api.js";
+import { goneWords } from "./gone.js";
+import { Stream } from "./stream.js";
 
 const STATE_EVENTS = new Set(["session.state", "session.updated", "run.started", "run.ended", "run.queued", "message.posted"]);
 
@@ -32,11 +33,11 @@ export class OpenSession {
   async open() {
     const detail = await this.#load();
     if (this.#closed) return;
-    this.#stream = new Stream(`${this.path}/ws`, {
+    this.#stream = new Stream(socketAddress(`${this.path}/ws`), {
       afterSeq: detail.last_seq,
       onFrame: (frame) => this.#take(frame),
       onStatus: (status) => this.#status(status),
-      onGone: (code, message) => this.handlers.onError({ code, message, gone: true }),
+      onGone: (code, reason) => this.handlers.onError({ code, message: goneWords(code, reason), gone: true }),
     });
   }
 

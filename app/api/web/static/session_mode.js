@@ -1,7 +1,7 @@
 // The mode of the open session: how much it asks. A selector, and the rules that the mode stands for.
 
-import { request } from "/static/api.js";
-import { byId, h, replace } from "/static/dom.js";
+import { request } from "./api.js";
+import { byId, h, replace } from "./dom.js";
 
 let known = null;
 

@@ -1,18 +1,18 @@
 // The view of the open session: conversation, questions, message field, details.
 
-import { Composer } from "/static/composer.js";
-import { Conversation } from "/static/conversation.js";
-import { Details } from "/static/details.js";
-import { byId, h, replace } from "/static/dom.js";
-import { words } from "/static/format.js";
-import { History } from "/static/history.js";
-import { forget } from "/static/notices.js";
-import { Questions } from "/static/questions.js";
-import { to } from "/static/routes.js";
-import { followScroll } from "/static/scroll.js";
-import { OpenSession } from "/static/session.js";
-import { ModeSelect } from "/static/session_mode.js";
-import { failed, sessionWord } from "/static/session_words.js";
+import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
+import { Details } from "./details.js";
+import { byId, h, replace } from "./dom.js";
+import { words } from "./format.js";
+import { History } from "./history.js";
+import { forget } from "./notices.js";
+import { Questions } from "./questions.js";
+import { to } from "./routes.js";
+import { followScroll } from "./scroll.js";
+import { OpenSession } from "./session.js";
+import { ModeSelect } from "./session_mode.js";
+import { failed, sessionWord } from "./session_words.js";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
 

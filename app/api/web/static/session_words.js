@@ -1,6 +1,6 @@
 // The words for the state of a session: what it does, or how its last run ended.
 
-import { words } from "/static/format.js";
+import { words } from "./format.js";
 
 /** A run that a person paused, or that waited for one when the daemon stopped, did not fail. */
 const NO_FAILURE = new Set(["paused", "interaction"]);

@@ -1,12 +1,13 @@
 // The sidebar: the views, and the projects with their entries of the open view. It follows the stream of all
 // sessions, and forwards its frames.
 
-import { address, allItems, create, request } from "/static/api.js";
-import { byId, h, oncePerFrame, redraw } from "/static/dom.js";
-import { ago } from "/static/format.js";
-import { to } from "/static/routes.js";
-import { asks, failed, sessionWord } from "/static/session_words.js";
-import { Stream } from "/static/stream.js";
+import { address, allItems, create, request, socketAddress } from "./api.js";
+import { byId, h, oncePerFrame, redraw } from "./dom.js";
+import { ago } from "./format.js";
+import { goneWords } from "./gone.js";
+import { to } from "./routes.js";
+import { asks, failed, sessionWord } from "./session_words.js";
+import { Stream } from "./stream.js";
 
 const PAGE = 50;
 const MOST = 100;
@@ -53,7 +54,7 @@ export class Sidebar {
     setInterval(() => this.draw(), REFRESH_EVERY);
     // Projects have no stream of their own: a return to the page reads them again.
     addEventListener("focus", () => this.refresh().catch(this.onError));
-    this.stream = new Stream("/ws", {
+    this.stream = new Stream(socketAddress("/ws"), {
       onFrame: (frame) => this.#take(frame),
       onStatus: (status) => {
         // What happened while nobody listened is in the list, not in the stream.
@@ -63,7 +64,7 @@ export class Sidebar {
         }
         this.#wasLive ||= status === "live";
       },
-      onGone: (code, message) => this.onError({ code, message }),
+      onGone: (code, reason) => this.onError({ code, message: goneWords(code, reason) }),
     });
   }
 

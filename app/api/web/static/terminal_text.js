@@ -1,7 +1,7 @@
 // The output of a command: colours become spans, a carriage return restarts the line, other control sequences are
 // dropped. Text is set as text.
 
-import { h } from "/static/dom.js";
+import { h } from "./dom.js";
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 // Control sequences, operating system commands, other escapes, and the controls that do not print.

@@ -1,9 +1,9 @@
 // One tool call: a summary line, with arguments and result behind it.
 
-import { h, replace } from "/static/dom.js";
-import { duration, firstLine } from "/static/format.js";
-import { TerminalText } from "/static/terminal_text.js";
-import { named, result, table, whole } from "/static/tool_result.js";
+import { h, replace } from "./dom.js";
+import { duration, firstLine } from "./format.js";
+import { TerminalText } from "./terminal_text.js";
+import { named, result, table, whole } from "./tool_result.js";
 
 const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url"];
 const ICONS = { running: "◌", waiting: "?", done: "✓", unsuccessful: "!", failed: "✕" };

@@ -1,6 +1,6 @@
 // The result of a tool: named values, lists line by line, and the text below them.
 
-import { h } from "/static/dom.js";
+import { h } from "./dom.js";
 
 /** A result is one line of JSON, and then a text of its own where the tool has one. What it only repeats of
  * the arguments, and what is empty, is left out. Where the text was seen as it came, with its colours

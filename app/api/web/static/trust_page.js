@@ -1,7 +1,7 @@
 // The trust decision: what a project asks for, and the buttons that allow or revoke it.
 
-import { request } from "/static/api.js";
-import { h, replace } from "/static/dom.js";
+import { request } from "./api.js";
+import { h, replace } from "./dom.js";
 
 const SAID = {
   untrusted: "This project does not run until you trust it. It asks for:",

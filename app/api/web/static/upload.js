@@ -1,9 +1,9 @@
 // The upload of a file, with its progress.
 
-import { ApiError, address, csrfHeader } from "/static/api.js";
-import { size } from "/static/format.js";
+import { API } from "./address.js";
+import { ApiError, address, csrfHeader } from "./api.js";
+import { size } from "./format.js";
 
-const BASE = "/api/v1";
 const LARGEST = Number(document.documentElement.dataset.largestUpload);
 
 /** Return why a file cannot be uploaded, null when it can. */
@@ -19,7 +19,7 @@ export function upload(path, file, { onProgress, signal } = {}) {
     if (tooLarge) throw new ApiError(0, { code: "payload_too_large", message: tooLarge });
     // `fetch` cannot say how much of a body has gone.
     const sending = new XMLHttpRequest();
-    sending.open("POST", BASE + address(path, { name: file.name }));
+    sending.open("POST", API + address(path, { name: file.name }));
     for (const [name, value] of Object.entries(csrfHeader())) sending.setRequestHeader(name, value);
     sending.setRequestHeader("Content-Type", file.type || "application/octet-stream");
     sending.responseType = "json";

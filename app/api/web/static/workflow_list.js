@@ -1,10 +1,10 @@
 // The workflows of a project, as its file declares them, and their newest runs.
 
-import { allItems } from "/static/api.js";
-import { h, replace } from "/static/dom.js";
-import { moment } from "/static/format.js";
-import { to } from "/static/routes.js";
-import { RunList } from "/static/workflow_runs.js";
+import { allItems } from "./api.js";
+import { h, replace } from "./dom.js";
+import { moment } from "./format.js";
+import { to } from "./routes.js";
+import { RunList } from "./workflow_runs.js";
 
 export class WorkflowList {
   constructor(page, route) {

@@ -1,12 +1,12 @@
 // One workflow: its description, the form that starts it, and its runs.
 
-import { allItems, create } from "/static/api.js";
-import { actForm } from "/static/act.js";
-import { h, replace } from "/static/dom.js";
-import { Fields } from "/static/fields.js";
-import { UNFINISHED } from "/static/issue_words.js";
-import { to } from "/static/routes.js";
-import { RunList } from "/static/workflow_runs.js";
+import { allItems, create } from "./api.js";
+import { actForm } from "./act.js";
+import { h, replace } from "./dom.js";
+import { Fields } from "./fields.js";
+import { UNFINISHED } from "./issue_words.js";
+import { to } from "./routes.js";
+import { RunList } from "./workflow_runs.js";
 
 const MOST_ISSUES = 200;
 

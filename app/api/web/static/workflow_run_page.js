@@ -1,13 +1,13 @@
 // One run of a workflow: state, inputs, result, and its session.
 
-import { downloadAddress, request } from "/static/api.js";
-import { actButton } from "/static/act.js";
-import { h, redraw } from "/static/dom.js";
-import { dollars, duration, moment } from "/static/format.js";
-import { later } from "/static/later.js";
-import { MarkdownView } from "/static/markdown.js";
-import { to } from "/static/routes.js";
-import { aboutWaiting, asks, cause, runPill, runWord } from "/static/workflow_words.js";
+import { downloadAddress, request } from "./api.js";
+import { actButton } from "./act.js";
+import { h, redraw } from "./dom.js";
+import { dollars, duration, moment } from "./format.js";
+import { later } from "./later.js";
+import { MarkdownView } from "./markdown.js";
+import { to } from "./routes.js";
+import { aboutWaiting, asks, cause, runPill, runWord } from "./workflow_words.js";
 
 const UPLOAD = /^upl_[0-9A-Z]{26}$/;
 const OPEN = new Set(["queued", "running"]);

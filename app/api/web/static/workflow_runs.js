@@ -1,11 +1,11 @@
 // A list of runs, of one workflow or of all of a project, kept up to date.
 
-import { address, request } from "/static/api.js";
-import { h, redraw } from "/static/dom.js";
-import { ago, dollars, duration } from "/static/format.js";
-import { later } from "/static/later.js";
-import { to } from "/static/routes.js";
-import { aboutWaiting, asks, cause, runPill } from "/static/workflow_words.js";
+import { address, request } from "./api.js";
+import { h, redraw } from "./dom.js";
+import { ago, dollars, duration } from "./format.js";
+import { later } from "./later.js";
+import { to } from "./routes.js";
+import { aboutWaiting, asks, cause, runPill } from "./workflow_words.js";
 
 const PAGE = 20;
 const MOST = 100;

@@ -1,7 +1,7 @@
 // The words for workflow runs.
 
-import { h } from "/static/dom.js";
-import { words } from "/static/format.js";
+import { h } from "./dom.js";
+import { words } from "./format.js";
 
 export const STATES = ["queued", "running", "succeeded", "failed", "cancelled"];
 

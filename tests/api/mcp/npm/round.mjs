@@ -58,8 +58,15 @@ for (const [name, args] of [
   ["file_create", { path: "asked/new.txt", content: "hello\n" }],
   ["shell_bash", { command: "echo begun" }],
 ]) {
-  const result = await call(name, { ...args, session });
-  seen.results[`${name} ${args.path ?? ""}`.trim()] = { error: result.isError ?? false, text: result.content.map((one) => one.text).join("") };
+  const key = `${name} ${args.path ?? ""}`.trim();
+  try {
+    const result = await call(name, { ...args, session });
+    seen.results[key] = { error: result.isError ?? false, text: result.content.map((one) => one.text).join("") };
+  } catch (refusal) {
+    // A tool that the agent does not have is an error of the protocol.
+    if (refusal.code !== -32602) throw refusal;
+    seen.results[key] = { error: true, text: refusal.message };
+  }
 }
 await mcp.close();
 console.log(JSON.stringify({ ...seen, asked, progress }));

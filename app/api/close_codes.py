@@ -1,0 +1,15 @@
+"""The codes with which WebSockets are closed.
+
+The process listens before its framework is imported, so nothing is imported here.
+"""
+
+CLOSE_UNAUTHENTICATED = 4401
+CLOSE_FORBIDDEN = 4403
+CLOSE_NOT_FOUND = 4404
+CLOSE_IDLE = 4408
+CLOSE_RATE_LIMITED = 4429
+CLOSE_TOO_SLOW = 4008
+CLOSE_RESTART = 1012
+CLOSE_INTERNAL = 1011
+CLOSE_BAD_REQUEST = 1008
+CLOSE_UNSUPPORTED_DATA = 1003
