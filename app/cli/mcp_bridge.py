@@ -171,11 +171,16 @@ class _Bridge:
         """Return the session of this process; the first call opens it."""
         async with self._opening:
             if self._own is None:
-                known = context.session.client_params
-                name = known.client_info.name if known is not None and known.client_info is not None else ""
-                body = {"project_id": self._query["project"], "title": f"MCP: {name or 'a client'}"[:200]}
-                self._own = str((await self._daemon.request("POST", "/sessions", body=body))["id"])
+                opened = await self._through(context, lambda client: client.call_tool("open_session", {}))
+                if opened.is_error:
+                    code, _, message = _text_of(opened).removeprefix("Error ").partition(": ")
+                    raise CommandFailed(code, message)
+                self._own = str(opened.structured_content[SESSION])
             return self._own
+
+
+def _text_of(result: CallToolResult) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 async def _never(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:

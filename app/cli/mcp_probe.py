@@ -1,6 +1,7 @@
 """Connecting to one MCP server as the daemon does, and saying what it offers.
 
-Owns: the connection of `kaged mcp test`, with the daemon's own cages and bounds. Never: calling a tool.
+Owns: the connection of `kaged mcp test`, with the daemon's own cages and bounds; which declaration of a name
+counts. Never: calling a tool.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ async def probe(settings: Settings, name: str, root: Path) -> dict[str, Any]:
     """Return what the server offers in a project, or what keeps it from that."""
     from app import __version__
     from app.bridges.mcp.manager import McpServers
-    from app.bridges.mcp.problems import ServerUnavailable
     from app.bridges.processes.process import ChildProcesses
+    from app.bridges.processes.supervised_child import Unavailable
     from app.config import child_environment
     from app.daemon.cage_setup import make_cages
-    from app.daemon.mcp_services import mcp_cages
+    from app.daemon.mcp_services import mcp_cages, sign_in_credentials
+    from app.observability import Redactor
 
-    entry = await _entry(settings, name, root)
+    entry = await entry_in(settings, name, root)
     async with AsyncExitStack() as stack:
         children = ChildProcesses()
         stack.push_async_callback(children.aclose)
@@ -47,11 +49,12 @@ async def probe(settings: Settings, name: str, root: Path) -> dict[str, Any]:
             record=_no_audit,
             version=__version__,
             cages=mcp_cages(cages, settings),
+            credentials=sign_in_credentials(settings, Redactor()),
         )
         stack.push_async_callback(servers.aclose)
         try:
             listing = await servers.listing("test", root, entry)
-        except ServerUnavailable as problem:
+        except Unavailable as problem:
             log = list(servers.status("test", entry).log)
             return {"name": name, "ok": False, "problem": problem.reason, "log": log}
         return {
@@ -67,7 +70,7 @@ async def probe(settings: Settings, name: str, root: Path) -> dict[str, Any]:
         }
 
 
-async def _entry(settings: Settings, name: str, root: Path) -> ServerEntry:
+async def entry_in(settings: Settings, name: str, root: Path) -> ServerEntry:
     """Return the declaration that counts in a project. Raises CommandFailed without one that can be used."""
     from app.bridges.mcp.added_servers import AddedServers
     from app.cli.trust import decide

@@ -136,9 +136,15 @@ def add(
         print_json(_shown(server))
         return
     print_text(f"{'replaced' if replaced else 'added'} the MCP server {name}: {_what(server)}")
-    print_text(f"agents get its tools by  {name}_*: {{enabled: true}}  in their `tools`", dim=True)
+    _print_next_steps(server)
     if name in settings.mcp:
         print_warning(f"[mcp.{name}] of the config file goes first; remove one of the two")
+
+
+def _print_next_steps(server: AddedServer) -> None:
+    print_text(f"agents get its tools by  {server.name}_*: {{enabled: true}}  in their `tools`", dim=True)
+    if server.url is not None and not server.headers:
+        print_text(f"where it asks for a sign-in:  kaged mcp login {server.name}", dim=True)
 
 
 def _check_ways(
@@ -183,12 +189,21 @@ def list_servers(data_dir: Path | None, config_file: Path | None, as_json: bool)
     settings = local_settings(data_dir, config_file)
     rows = _rows(settings)
     if as_json:
-        print_json({"servers": rows})
+        print_json({"items": rows})
     elif not rows:
         print_text("no MCP servers; add one with `kaged mcp add`")
     else:
-        cells = [(row["name"], row["from"], row["project"] or "all", row["runs"]) for row in rows]
-        print_table(("NAME", "FROM", "PROJECT", "RUNS"), cells)
+        cells = [
+            (
+                row["name"],
+                row["from"],
+                row["project"] or "all",
+                (row["sign_in"] or "").replace("_", " "),
+                row["runs"],
+            )
+            for row in rows
+        ]
+        print_table(("NAME", "FROM", "PROJECT", "SIGN-IN", "RUNS"), cells)
 
 
 def _rows(settings: Settings) -> list[dict[str, Any]]:
@@ -204,6 +219,7 @@ def _rows(settings: Settings) -> list[dict[str, Any]]:
     ]
     rows += [_shown(one) for one in _added(settings).all()]
     root = find_project_root()
+    from app.bridges.mcp.sign_ins import SignIns
     from app.cli.mcp_probe import project_in
 
     project = project_in(root) if root is not None else None
@@ -218,6 +234,10 @@ def _rows(settings: Settings) -> list[dict[str, Any]]:
                 "enabled": spec.enabled,
             }
         )
+    sign_ins = SignIns(settings.daemon.data_dir)
+    for row in rows:
+        known = sign_ins.of(row["name"], row["runs"])
+        row["sign_in"] = None if known is None else known.state
     return rows
 
 
@@ -230,6 +250,8 @@ def remove(
     name: str, only: Path | None, data_dir: Path | None, config_file: Path | None, as_json: bool
 ) -> None:
     """Remove the MCP server NAME that was added, with its package and its sign-in."""
+    from app.bridges.mcp.sign_ins import SignIns
+    from app.cli.mcp_login import forget
     from app.cli.mcp_package import uninstall
 
     settings = local_settings(data_dir, config_file)
@@ -239,13 +261,16 @@ def remove(
         raise CommandFailed("not_found", _no_such(name, settings, project))
     if name not in added.names():
         uninstall(added, name)
+        asyncio.run(forget(SignIns(settings.daemon.data_dir), name))
     print_json({"removed": name}) if as_json else print_text(f"removed the MCP server {name}")
 
 
 def _no_such(name: str, settings: Settings, project: str | None) -> str:
     for one in _added(settings).all():
         if one.name == name:
-            return f"{name} was added for {one.project or 'all projects'}: say --project {one.project or ''}"
+            if one.project is None:
+                return f"{name} was added for all projects: leave --project out"
+            return f"{name} was added for {one.project}: say --project {one.project}"
     if name in settings.mcp:
         return f"{name} stands in the config file {settings.config_file}: remove [mcp.{name}] there"
     return f"no MCP server {name} was added; `kaged mcp list` lists them" + (

@@ -32,16 +32,29 @@ def test_a_command_is_added_tested_listed_and_removed(home: Home) -> None:
     (file,) = home.project.parent.rglob("servers.json")
     assert file.stat().st_mode & 0o777 == 0o600
     assert orjson.loads(file.read_bytes())["servers"][0]["env"] == {"TOKEN": "very-secret-value"}
-    (row,) = home.json("mcp", "list")["servers"]
+    (row,) = home.json("mcp", "list")["items"]
     assert (row["name"], row["from"], row["env"]) == ("notes", "added", ["TOKEN"])
     found = home.json("mcp", "test", "notes")
     assert found["ok"]
     assert "readNote" in [one["name"] for one in found["tools"]]
     assert home.run("mcp", "remove", "notes").returncode == 0
-    assert home.json("mcp", "list")["servers"] == []
+    assert home.json("mcp", "list")["items"] == []
     again = home.run("mcp", "remove", "notes")
     assert again.returncode == 1
     assert "no MCP server notes was added" in again.stderr
+
+
+def test_a_server_of_all_projects_is_not_removed_for_one(home: Home) -> None:
+    assert home.run("mcp", "add", "notes", "--url", "https://example.org").returncode == 0
+    assert home.run("mcp", "add", "links", "--url", "https://example.org", "--project", ".").returncode == 0
+
+    for_one = home.run("mcp", "remove", "notes", "--project", ".")
+    for_all = home.run("mcp", "remove", "links")
+
+    assert (for_one.returncode, for_all.returncode) == (1, 1)
+    assert "notes was added for all projects: leave --project out" in for_one.stderr
+    said = f"links was added for {home.project}: say --project {home.project}"
+    assert said in " ".join(for_all.stderr.split())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +77,7 @@ def test_what_cannot_be_added_is_refused_with_the_reason(
     refused = home.run("mcp", "add", *arguments)
     assert refused.returncode == 2
     assert said in refused.stderr
-    assert home.json("mcp", "list")["servers"] == []
+    assert home.json("mcp", "list")["items"] == []
 
 
 @pytest.mark.needs("cages")
@@ -73,7 +86,7 @@ def test_a_server_of_an_untrusted_project_is_not_started(tmp_path: Path) -> None
     (home.project / "server.py").write_text("open('started', 'w')")
     text = PROJECT_YAML + f"mcp:\n  own:\n    command: [{sys.executable}, server.py]\n    cage: disabled\n"
     (home.project / ".kaged" / "project.yaml").write_text(text)
-    (row,) = home.json("mcp", "list")["servers"]
+    (row,) = home.json("mcp", "list")["items"]
     assert (row["name"], row["from"]) == ("own", "project file")
     refused = home.run("mcp", "test", "own")
     assert refused.returncode == 1
@@ -98,7 +111,7 @@ def test_servers_of_other_programs_files_are_taken_over_after_trust(tmp_path: Pa
     taken = home.json("mcp", "import", "--yes")
     assert [one["name"] for one in taken["added"]] == ["my-notes", "far"]
     assert {one["name"] for one in taken["left_out"]} == {"in", "odd"}
-    rows = {one["name"]: one for one in home.json("mcp", "list")["servers"]}
+    rows = {one["name"]: one for one in home.json("mcp", "list")["items"]}
     assert rows["my-notes"]["project"] == str(home.project)
     assert rows["my-notes"]["runs"] == f"python3 {home.project}/n.py"
     (file,) = tmp_path.rglob("servers.json")

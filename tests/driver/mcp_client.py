@@ -60,10 +60,11 @@ def write_shop(root: Path, yaml: str = PROJECT_YAML) -> Path:
     return root
 
 
-def library(folder: Path) -> DaemonProcess:
-    """Start a daemon of its own process, whose project has the same agents. A daemon in this process would
-    refuse the clients that this process starts."""
+def library(folder: Path, settings: str = "") -> DaemonProcess:
+    """Start a daemon of its own process with further `settings`, whose project has the same agents. A daemon
+    in this process would refuse the clients that this process starts."""
     home = Home(folder)
+    home.config.write_text(home.config.read_text() + settings)
     yaml = PROJECT_YAML.replace("model: main", "model: demo").replace("project: shop", "project: library")
     (home.project / ".kaged" / "project.yaml").write_text(yaml)
     for name in ("src", "asked"):

@@ -135,6 +135,14 @@ async def grow(ctx: Context[Any, Any]) -> str:
     return "grown"
 
 
+@server.tool()
+async def shrink(ctx: Context[Any, Any]) -> str:
+    """Takes away the tool that was added."""
+    server.remove_tool("later")
+    await ctx.session.send_tool_list_changed()
+    return "shrunk"
+
+
 @server.resource("notes://first", name="first", description="The first note.")
 def first() -> str:
     return "the first note"

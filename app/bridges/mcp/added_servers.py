@@ -80,10 +80,10 @@ class AddedServers:
 
     def put(self, server: AddedServer) -> bool:
         """Keep a server in place of one with its name for the same project; tell whether there was one."""
-        others = [one for one in self.all() if (one.name, one.project) != (server.name, server.project)]
-        replaced = len(others) < len(self.all())
+        before = self.all()
+        others = [one for one in before if (one.name, one.project) != (server.name, server.project)]
         self._write([*others, server])
-        return replaced
+        return len(others) < len(before)
 
     def remove(self, name: str, project: str | None) -> bool:
         """Forget a server; tell whether there was one."""

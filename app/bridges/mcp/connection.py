@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from app.bridges.mcp.elicitation import Asked, Elicit, elicited
 from app.bridges.mcp.entries import Answer, Listing
 from app.bridges.mcp.limits import ListLimits, McpLimits
 from app.bridges.mcp.problems import BadAnswer, ServerEnded
+
+log = logging.getLogger("kaged.mcp")
 
 T = TypeVar("T")
 MAX_SAID = 1_000
@@ -77,12 +80,17 @@ class Connection:
                     connection._client = await stack.enter_async_context(client)
             except TimeoutError:
                 raise ServerEnded(f"it did not answer within {limits.start_seconds:g} s") from None
-            except Exception as problem:  # noqa: BLE001  (what transports and parsers of the library raise)
+            except Exception as problem:
+                log.debug("connecting to an mcp server failed", exc_info=problem)
                 raise ServerEnded(in_words(problem)) from None
             try:
                 yield connection
             finally:
                 connection.broken.set()
+
+    @property
+    def ended(self) -> bool:
+        return self.broken.is_set()
 
     @property
     def client(self) -> Client:

@@ -20,6 +20,12 @@ Elicit = Callable[[Form], Awaitable[Mapping[str, Any] | None]]
 MAX_FIELDS = 20
 CONSENT = "send"
 _KINDS = {"string": "text", "number": "number", "integer": "number", "boolean": "boolean"}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ def elicited(asked: Asked, values: Mapping[str, Any] | None) -> types.ElicitResu
     for number, (name, field) in enumerate(zip(asked.names, asked.fields, strict=True)):
         value = values.get(f"field_{number}")
         if value is None:
+            value = _default(field)
+        if value is None:
             if name in asked.required:
                 return types.ElicitResult(action="decline")
             continue
@@ -103,6 +111,16 @@ def _fitting(value: Any, field: Mapping[str, Any]) -> Any:
     return value
 
 
+def _default(field: Mapping[str, Any]) -> str | bool | float | None:
+    """Return what the server proposes for a field, None when that is no value of the field's type."""
+    value, choices = field.get("default"), field.get("enum")
+    if not isinstance(value, str | bool | int | float) or not isinstance(value, _TYPES[field["type"]]):
+        return None
+    if isinstance(value, bool) != (field["type"] == "boolean"):
+        return None
+    return None if isinstance(choices, list) and value not in choices else value
+
+
 def _described(field: Mapping[str, Any], *, required: bool) -> str:
     parts = [cleaned(_text(field.get("description")), 1_000)]
     choices = field.get("enum") or [
@@ -110,7 +128,10 @@ def _described(field: Mapping[str, Any], *, required: bool) -> str:
     ]
     if isinstance(choices, list) and choices:
         parts.append("One of: " + ", ".join(one_line(str(one), 100) for one in choices[:50]))
-    if required:
+    default = _default(field)
+    if default is not None:
+        parts.append(f"Left empty it is {one_line(str(default), 200) or 'an empty text'}.")
+    elif required:
         parts.append("The server requires it.")
     return " ".join(part for part in parts if part)
 

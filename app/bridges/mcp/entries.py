@@ -56,6 +56,11 @@ class ServerEntry:
         writes = any(one.get("mode") == "rw" for one in self.cage.get("fs") or ())
         return not writes and not (self.cage.get("net") or {}).get("allow")
 
+    @property
+    def brings_authorization(self) -> bool:
+        """Whether the declaration says by itself who asks."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
     def digest(self) -> str:
         """Return the identity of the declaration."""
         return hashlib.sha256(

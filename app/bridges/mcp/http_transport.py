@@ -5,6 +5,7 @@ Owns: the HTTP client of one server. Never: credentials in messages of errors; t
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -45,7 +46,9 @@ class HttpTransport:
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[tuple[Any, Any], None]:
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
-        bounded = _Bounded(httpx2.AsyncHTTPTransport(), self._limits.line_bytes)
+        # Loading certificates takes tens of milliseconds.
+        verify = await asyncio.to_thread(httpx2.create_ssl_context)
+        bounded = _Bounded(httpx2.AsyncHTTPTransport(verify=verify), self._limits.line_bytes)
         async with (
             httpx2.AsyncClient(
                 headers=self._headers, timeout=timeout, transport=bounded, auth=self._auth
@@ -95,14 +98,19 @@ class _Stripped:
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
-    """Ends an answer that is longer than allowed. Streams of events have a bound for each event."""
+    """Ends an answer that is longer than allowed. Streams of events have a bound for each event. An answer is
+    never unpacked: a few megabytes on the wire could be gigabytes in memory."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, most: int) -> None:
         self._inner = inner
         self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["Accept-Encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            await response.aclose()
+            raise httpx2.ReadError("the answer is compressed, which was not asked for")
         if "text/event-stream" not in response.headers.get("content-type", "").lower():
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _BoundedStream(response.stream, self._most)

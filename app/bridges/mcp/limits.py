@@ -1,27 +1,13 @@
 """How long, how often and how much: the bounds on MCP servers.
 
-Owns: the figures, and the clock that waits go by. Never: keeping to them.
+Owns: the figures. Never: keeping to them.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from app.bridges.processes.supervisor import FailureLimits
-
-MEGABYTE = 1024 * 1024
-
-
-class Clock:
-    """The clock of restarts: seconds that only go forward."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+from app.bridges.processes.supervised_child import MEGABYTE, ChildLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,19 +34,16 @@ class ListLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpLimits:
+class McpLimits(ChildLimits):
     """Times in seconds, sizes in bytes."""
 
-    start_seconds: float = 30.0
     list_seconds: float = 30.0
+    relist_seconds: float = 2.0
     stop_seconds: float = 2.0
     watch_seconds: float = 30.0
     servers: int = 256
-    memory_bytes: int = 2048 * MEGABYTE
     log_lines: int = 50
     log_characters: int = 1_000
     log_bytes_per_second: float = 1.0 * MEGABYTE
     messages: MessageLimits = MessageLimits()
     lists: ListLimits = ListLimits()
-    restarts: FailureLimits = field(default_factory=FailureLimits)
-    clock: Clock = field(default_factory=Clock)

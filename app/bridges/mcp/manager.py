@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.bridges.mcp.entries import Listing, ServerEntry
 from app.bridges.mcp.limits import McpLimits
-from app.bridges.mcp.problems import BadAnswer, ServerEnded, ServerUnavailable, unavailable
+from app.bridges.mcp.problems import BadAnswer, ServerEnded, unavailable
 from app.bridges.mcp.server_cage import McpCages
-from app.bridges.mcp.supervision import Dependencies, Record, SupervisedServer
+from app.bridges.mcp.supervision import Dependencies, SupervisedServer
+from app.bridges.processes.audit import Record
 from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.supervised_child import Unavailable
 from app.errors import ToolError
 from app.states import PluginState
 
@@ -66,17 +68,27 @@ class McpServers:
         self._closed = False
 
     async def listing(self, project_id: str, root: Path, entry: ServerEntry) -> Listing:
-        """Return what a server offers now. Raises ServerUnavailable."""
+        """Return what a server offers now. Raises Unavailable."""
         try:
             async with asyncio.timeout(self._limits.start_seconds + self._limits.list_seconds):
                 async with self._asked(project_id, root, entry) as connection:
                     listing = await connection.listing()
         except TimeoutError:
-            raise ServerUnavailable("it did not list its tools in time") from None
+            raise Unavailable("it did not list its tools in time") from None
         except BadAnswer as bad:
-            raise ServerUnavailable(f"it cannot list its tools: {bad.reason}") from None
+            raise Unavailable(f"it cannot list its tools: {bad.reason}") from None
         self._listings[_key(project_id, entry)] = listing
         return listing
+
+    async def listing_now(self, project_id: str, root: Path, entry: ServerEntry) -> Listing | None:
+        """Return what a server offers now, if it is connected and answers soon; else what is known of it. It
+        is not started for this."""
+        server = self._servers.get(_key(project_id, entry))
+        if server is not None and server.state is PluginState.READY:
+            with suppress(TimeoutError, Unavailable):
+                async with asyncio.timeout(self._limits.relist_seconds):
+                    return await self.listing(project_id, root, entry)
+        return self.known_listing(project_id, entry)
 
     def known_listing(self, project_id: str, entry: ServerEntry) -> Listing | None:
         """Return what a server offered when it was asked last, None when it never was."""
@@ -103,7 +115,7 @@ class McpServers:
         except TimeoutError:
             message = f"the mcp server {entry.name} did not answer within {entry.timeout_seconds:g} s"
             raise ToolError("mcp_timeout", f"{message}; go on without it", detail=detail) from None
-        except ServerUnavailable as problem:
+        except Unavailable as problem:
             raise unavailable(entry.name, problem.reason, problem.error) from None
         except BadAnswer as bad:
             raise ToolError("mcp_tool_failed", bad.reason, detail=detail) from None
@@ -145,30 +157,30 @@ class McpServers:
     async def end_project(self, project_id: str) -> None:
         """End the connections of a project."""
         keys = [key for key in self._servers if key[0] == project_id]
-        await asyncio.gather(*(self._part_from(key, "project_unload").ended() for key in keys))
+        await asyncio.gather(*(self._part_from(key, "project_unload").stopped() for key in keys))
 
     async def aclose(self) -> None:
         self._closed = True
         for key in list(self._servers):
             self._part_from(key, "daemon_shutdown")
-        await asyncio.gather(*(one.ended() for one in self._leaving))
+        await asyncio.gather(*(one.stopped() for one in self._leaving))
         self._leaving.clear()
 
     # -- inside -----------------------------------------------------------------------------
 
     @asynccontextmanager
     async def _asked(self, project_id: str, root: Path, entry: ServerEntry) -> AsyncIterator[Connection]:
-        """Lend the connection for one request. Raises ServerUnavailable also when it breaks meanwhile."""
+        """Lend the connection for one request. Raises Unavailable also when it breaks meanwhile."""
         server = self._server(project_id, root, entry)
         connection = await server.connected()
         try:
             yield connection
         except ServerEnded:
-            raise ServerUnavailable(await server.failure()) from None
+            raise Unavailable(await server.failure()) from None
 
     def _server(self, project_id: str, root: Path, entry: ServerEntry) -> SupervisedServer:
         if self._closed:
-            raise ServerUnavailable("the daemon is stopping")
+            raise Unavailable("the daemon is stopping")
         key = _key(project_id, entry)
         self._leaving = {one for one in self._leaving if not one.is_over}
         for other in [one for one in self._servers if one != key and one[:2] == key[:2]]:
@@ -176,7 +188,7 @@ class McpServers:
         server = self._servers.get(key)
         if server is None:
             if len(self._servers) >= self._limits.servers:
-                raise ServerUnavailable(f"{len(self._servers)} mcp servers run already")
+                raise Unavailable(f"{len(self._servers)} mcp servers run already")
             server = self._servers[key] = SupervisedServer(entry, project_id, root, self._dependencies)
         return server
 

@@ -6,6 +6,7 @@ Owns: the exceptions of this bridge. Never: what tools answer.
 from __future__ import annotations
 
 from app.bridges.processes.child import ChildEnded
+from app.bridges.processes.supervised_child import NeedsOperator
 from app.errors import Failure, ToolError
 
 
@@ -13,16 +14,13 @@ class ServerEnded(ChildEnded):
     """A server could not be started or reached, or has ended; `reason` says why, in words."""
 
 
-class ServerUnavailable(Failure):
-    """A server that cannot be used now. `error` is the answer of its tools, when it has one of its own."""
+class SignInNeeded(NeedsOperator):
+    """A server that asks for a sign-in, which only an operator can make."""
 
-    def __init__(self, reason: str, error: ToolError | None = None) -> None:
-        super().__init__(reason)
-        self.error = error
+    event = "sign_in_needed"
 
-
-class ServerRefused(ServerUnavailable):
-    """A server that gets no place to run. A retry would not help."""
+    def __init__(self, name: str) -> None:
+        super().__init__(f"it needs a sign-in; the operator makes it with `kaged mcp login {name}`")
 
 
 class BadAnswer(Failure):

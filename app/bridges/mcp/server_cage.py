@@ -6,20 +6,18 @@ Owns: what such a cage shows beyond what the entry grants, and the environment. 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.bridges.installed.installation_places import Surroundings, needed_places
 from app.bridges.mcp.entries import ServerEntry
 from app.bridges.processes.child_starter import CageKeeper, ChildStarter
+from app.bridges.processes.place import Place, caged_place
 from app.cages.cage import Cage, Mount
-from app.cages.inner_environment import environment_inside
 from app.programs import on_path, search_path
 
-_numbers = itertools.count(1)
 _PASSED_ON = ("PATH", "LANG", "TZ")
 
 
@@ -33,16 +31,6 @@ class McpCages:
     states: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ServerPlace:
-    """What starts one run of a server, and in which environment. `end` ends the cage, if it is one."""
-
-    children: ChildStarter
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-    end: Callable[[], Awaitable[None]]
-
-
 async def place_of(
     children: ChildStarter,
     cages: McpCages | None,
@@ -51,22 +39,20 @@ async def place_of(
     project_id: str,
     root: Path,
     environment: Mapping[str, str],
-) -> ServerPlace:
-    """Return the place of one run; without `cages`, or a cage in the entry, it has the daemon's rights.
-    Raises ToolError `cage_unavailable`."""
+) -> tuple[Place, tuple[str, ...]]:
+    """Return the place of one run and the command there; without `cages`, or a cage in the entry, it has the
+    daemon's rights. Raises ToolError `cage_unavailable`."""
     command = await asyncio.to_thread(_command, entry, root, environment)
     passed_on = {name: environment[name] for name in _PASSED_ON if name in environment}
     passed_on["PATH"] = search_path(environment)
     if cages is None or entry.cage is None:
         home = {"HOME": environment["HOME"]} if "HOME" in environment else {}
-        return ServerPlace(children, command, {**passed_on, **home, **entry.env}, _nothing)
+        return Place(children, {**passed_on, **home, **entry.env}), command
     cage = await asyncio.to_thread(server_cage, entry, command, cages, project_id, root, environment)
-    key = f"mcp/{project_id}/{entry.name}/{next(_numbers)}"
-    about = {"project_id": project_id, "mcp_server": entry.name}
-    inside = await cages.keeper.children(key, cage, root, about=about)
-    shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
-    variables = {**environment_inside(passed_on, shown), **cage.env, **entry.env}
-    return ServerPlace(inside, command, variables, lambda: cages.keeper.end(key))
+    place = await caged_place(
+        cages.keeper, cage, root, passed_on, kind="mcp_server", name=entry.name, project_id=project_id
+    )
+    return replace(place, environment={**place.environment, **cage.env, **entry.env}), command
 
 
 def server_cage(
@@ -103,7 +89,3 @@ def _command(entry: ServerEntry, root: Path, environment: Mapping[str, str]) -> 
     else:
         found = on_path(program, environment) or Path(program)
     return (str(found), *arguments)
-
-
-async def _nothing() -> None:
-    """There is no cage to end."""

@@ -10,12 +10,10 @@ import logging
 from collections import deque
 
 from app.bridges.mcp.limits import McpLimits
-from app.bridges.rpc.allowance import Allowance
 from app.bridges.rpc.framing import FramingError
+from app.bridges.rpc.paced_lines import paced_lines
 
 log = logging.getLogger("kaged.mcp")
-
-_CHUNK = 64 * 1024
 
 
 class ServerLog:
@@ -51,12 +49,11 @@ class ServerLog:
 
     async def drain(self, stream: asyncio.StreamReader | None) -> None:
         """Keep the last lines of stderr to its end, read at the allowed rate."""
-        allowed = Allowance(self._limits.log_bytes_per_second)
-        rest = b""
-        while stream is not None and (chunk := await stream.read(_CHUNK)):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines[-self._limits.log_lines :]:
-                self.keep(line)
-            rest = rest[-_CHUNK:]
-            await asyncio.sleep(allowed.spend(len(chunk)))
-        self.keep(rest)
+        limits = self._limits
+        async for line in paced_lines(
+            stream,
+            bytes_per_second=limits.log_bytes_per_second,
+            most=limits.log_lines,
+            longest=limits.log_characters,
+        ):
+            self.keep(line)

@@ -20,10 +20,11 @@ from app.bridges.plugins.journal import Journal
 from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manifest import API_VERSION, PluginManifest
 from app.bridges.plugins.package import Package
-from app.bridges.plugins.plugin_cage import PluginPlace
-from app.bridges.plugins.problems import PluginEnded, PluginRefused
+from app.bridges.plugins.problems import PluginEnded
 from app.bridges.plugins.requests import PluginRequests
 from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.processes.place import Place
+from app.bridges.processes.supervised_child import Refused
 from app.bridges.rpc.allowance import Allowance
 from app.bridges.rpc.child_connection import ChildConnection
 from app.bridges.rpc.framing import Lines
@@ -131,13 +132,13 @@ class Connection(ChildConnection):
     @classmethod
     async def open(
         cls,
-        place: PluginPlace,
+        place: Place,
         setting: Setting,
         requests: PluginRequests,
         journal: Journal,
         limits: PluginLimits,
     ) -> Connection:
-        """Start the plugin and greet it. Raises PluginEnded, and PluginRefused when it is not what its
+        """Start the plugin and greet it. Raises PluginEnded, and Refused when it is not what its
         manifest says."""
         manifest = setting.manifest
         try:
@@ -205,7 +206,7 @@ class Connection(ChildConnection):
         except ResponseError as refusal:
             raise PluginEnded(f"it refused to start: {refusal.message[:_MAX_SAID]}") from None
         except BadAnswer as bad:
-            raise PluginRefused(bad.reason) from None
+            raise Refused(bad.reason) from None
         check_introduction(self._manifest, answer)
         self.peer.notify("initialized", {})
 
@@ -216,39 +217,37 @@ class Connection(ChildConnection):
 
 
 def check_introduction(manifest: PluginManifest, answer: Any) -> None:
-    """Compare what a plugin says of itself with its manifest. Raises PluginRefused."""
+    """Compare what a plugin says of itself with its manifest. Raises Refused."""
     if not isinstance(answer, dict):
-        raise PluginRefused("it answered initialize with no object")
+        raise Refused("it answered initialize with no object")
     for key, expected in (
         ("name", manifest.name),
         ("version", manifest.version),
         ("api_version", manifest.kaged_api),
     ):
         if answer.get(key) != expected or isinstance(answer.get(key), bool):
-            raise PluginRefused(
-                f"its {key} is {_shown(answer.get(key))}, its manifest says {_shown(expected)}"
-            )
+            raise Refused(f"its {key} is {_shown(answer.get(key))}, its manifest says {_shown(expected)}")
     used = _names(answer, "capabilities_used")
     for text in used:
         try:
             wanted = parse_capability(text)
         except ValueError:
-            raise PluginRefused(f"it uses {_shown(text)}, which is no capability") from None
+            raise Refused(f"it uses {_shown(text)}, which is no capability") from None
         if not covered(manifest.capabilities, wanted):
-            raise PluginRefused(f"it uses the capability {_shown(text)}, which its manifest does not have")
+            raise Refused(f"it uses the capability {_shown(text)}, which its manifest does not have")
     methods = set(_names(answer, "methods"))
     for missing in sorted(manifest.promised - methods):
-        raise PluginRefused(f"its manifest promises {missing}, which it does not have")
+        raise Refused(f"its manifest promises {missing}, which it does not have")
     for more in sorted(methods - manifest.promised - set(manifest.methods) - _ALWAYS):
-        raise PluginRefused(f"it has the method {_shown(more)}, which its manifest does not have")
+        raise Refused(f"it has the method {_shown(more)}, which its manifest does not have")
     for more in sorted(set(_names(answer, "notifications")) - set(manifest.notifications)):
-        raise PluginRefused(f"it sends {_shown(more)}, which its manifest does not have")
+        raise Refused(f"it sends {_shown(more)}, which its manifest does not have")
 
 
 def _names(answer: Mapping[str, Any], key: str) -> list[str]:
     names = answer.get(key, [])
     if not isinstance(names, list) or len(names) > 1_000 or not all(isinstance(one, str) for one in names):
-        raise PluginRefused(f"its {key} are no list of texts")
+        raise Refused(f"its {key} are no list of texts")
     return names
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from app.bridges.plugins.limits import PluginLimits
 from app.bridges.rpc.allowance import Allowance
+from app.bridges.rpc.paced_lines import paced_lines
 
 log = logging.getLogger("kaged.plugins")
 
-_CHUNK = 64 * 1024
 LEVELS: dict[str, int] = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -54,21 +54,15 @@ class Journal:
 
     async def drain(self, stream: asyncio.StreamReader | None) -> None:
         """Log a plugin's stderr to its end, at the allowed rate."""
-        allowed = Allowance(self._limits.log.stderr_per_second)
-        rest = b""
-        while stream is not None and (chunk := await stream.read(_CHUNK)):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines[-self._limits.log.lines_kept :]:
-                self._error_line(line)
-            if len(rest) > self._limits.log.line_characters:
-                self._error_line(rest)
-                rest = b""
-            await asyncio.sleep(allowed.spend(len(chunk)))
-        self._error_line(rest)
-
-    def _error_line(self, line: bytes) -> None:
-        text = line[: 4 * self._limits.log.line_characters].decode("utf-8", "replace")
-        self.say("info", text, source="stderr")
+        limits = self._limits.log
+        async for line in paced_lines(
+            stream,
+            bytes_per_second=limits.stderr_per_second,
+            most=limits.lines_kept,
+            longest=limits.line_characters,
+        ):
+            text = line[: 4 * limits.line_characters].decode("utf-8", "replace")
+            self.say("info", text, source="stderr")
 
     def _keep(self, level: int, source: str, line: str) -> None:
         self._lines.append(f"{source}: {line}")

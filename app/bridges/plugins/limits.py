@@ -1,27 +1,13 @@
 """How long, how often and how much: the bounds on plugins.
 
-Owns: the figures and what they mean, and the clock that waits go by. Never: keeping to them.
+Owns: the figures and what they mean. Never: keeping to them.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from app.bridges.processes.supervisor import FailureLimits
-
-MEGABYTE = 1024 * 1024
-
-
-class Clock:
-    """The clock of restarts: seconds that only go forward."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+from app.bridges.processes.supervised_child import MEGABYTE, ChildLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +35,11 @@ class LogLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PluginLimits:
+class PluginLimits(ChildLimits):
     """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds` override the manifest's.
     After a change of its declaration a process is kept until it is unused for `unused_seconds`, for sessions
     with the old project file."""
 
-    start_seconds: float = 30.0
     health_seconds: float | None = None
     shutdown_seconds: float | None = None
     missed_pings: int = 3
@@ -62,8 +47,5 @@ class PluginLimits:
     unused_seconds: float = 60.0
     hanging_grace_seconds: float = 0.5
     storage_seconds: float = 10.0
-    memory_bytes: int = 2048 * MEGABYTE
     messages: MessageLimits = MessageLimits()
     log: LogLimits = LogLimits()
-    restarts: FailureLimits = field(default_factory=FailureLimits)
-    clock: Clock = field(default_factory=Clock)

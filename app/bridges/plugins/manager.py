@@ -22,11 +22,13 @@ from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manifest import HOOK_PREFIX, PluginManifest, Role
 from app.bridges.plugins.package import Package, Packages
 from app.bridges.plugins.plugin_cage import PluginCages
-from app.bridges.plugins.problems import PluginEnded, PluginProblem, PluginUnavailable
+from app.bridges.plugins.problems import PluginEnded, PluginProblem
 from app.bridges.plugins.requests import PluginStorage
-from app.bridges.plugins.supervision import Dependencies, Record, SupervisedPlugin
+from app.bridges.plugins.supervision import Dependencies, SupervisedPlugin
 from app.bridges.processes import proc
+from app.bridges.processes.audit import Record
 from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.supervised_child import Unavailable
 from app.bridges.rpc.peer import ResponseError
 from app.errors import ToolError, invalid_params
 from app.json_schema import violations
@@ -163,8 +165,8 @@ class Plugins:
         except TimeoutError:
             message = f"the plugin {declaration.name} did not answer within {seconds:g} s"
             raise ToolError("plugin_timeout", f"{message}; go on without it", detail=detail) from None
-        except (PluginProblem, PluginUnavailable, PluginEnded) as problem:
-            if isinstance(problem, PluginUnavailable) and (known := problem.error) is not None:
+        except (PluginProblem, Unavailable, PluginEnded) as problem:
+            if isinstance(problem, Unavailable) and (known := problem.error) is not None:
                 raise ToolError(known.code, known.message, detail=known.detail) from None
             reason = problem.message if isinstance(problem, PluginProblem) else problem.reason
             message = f"the plugin {declaration.name} cannot be used: {reason}"[:MAX_ERROR]
@@ -226,13 +228,13 @@ class Plugins:
         self._unloads[project_id] += 1
         keys = [key for key in self._plugins if key[0] == project_id]
         leaving = [self._part_from(key, "project_unload") for key in keys]
-        await asyncio.gather(*(one.ended() for one in leaving))
+        await asyncio.gather(*(one.stopped() for one in leaving))
 
     async def aclose(self) -> None:
         self._closed = True
         for key in list(self._plugins):
             self._part_from(key, "daemon_shutdown")
-        await asyncio.gather(*(one.ended() for one in self._leaving))
+        await asyncio.gather(*(one.stopped() for one in self._leaving))
         self._leaving.clear()
 
     async def _hook(
@@ -258,7 +260,7 @@ class Plugins:
                     result = await connection.call(HOOK_PREFIX + hook, arguments)
         except TimeoutError:
             return "timeout", None, f"no answer within {manifest.hook_timeout_sec:g} s"
-        except PluginUnavailable as problem:
+        except Unavailable as problem:
             return "unavailable", None, problem.reason[:MAX_ERROR]
         except (PluginEnded, BadAnswer) as problem:
             return "error", None, problem.reason[:MAX_ERROR]
@@ -278,9 +280,9 @@ class Plugins:
         Plugins of the agent's earlier declarations are ended when neither another agent nor an older session
         uses them."""
         if self._closed:
-            raise PluginUnavailable("the daemon is stopping")
+            raise Unavailable("the daemon is stopping")
         if unloads != self._unloads[declaration.project_id]:
-            raise PluginUnavailable("its project was unloaded")
+            raise Unavailable("its project was unloaded")
         key = _key_of(declaration, package)
         self._leaving = {one for one in self._leaving if not one.is_over}
         for other in [one for one in self._plugins if one != key and one[0] == key[0] and one[2] == key[2]]:
@@ -292,7 +294,7 @@ class Plugins:
         plugin = self._plugins.get(key)
         if plugin is None:
             if len(self._plugins) >= self._dependencies.limits.processes:
-                raise PluginUnavailable(f"{len(self._plugins)} plugins run already")
+                raise Unavailable(f"{len(self._plugins)} plugins run already")
             setting = Setting(
                 package=package,
                 project_id=declaration.project_id,

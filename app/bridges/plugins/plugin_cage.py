@@ -9,24 +9,22 @@ only; plugins that the operator installed elsewhere may get more.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.bridges.installed.installation_places import SYSTEM, Surroundings, needed_places, own_code
 from app.bridges.plugins.capabilities import Capability
 from app.bridges.plugins.manifest import PluginManifest
-from app.bridges.plugins.problems import PluginRefused
 from app.bridges.processes.child_starter import CageKeeper, ChildStarter
+from app.bridges.processes.place import Place, caged_place
+from app.bridges.processes.supervised_child import Refused
 from app.cages.cage import Cage, Mount
 from app.cages.file_grants import Mode
-from app.cages.inner_environment import environment_inside
 from app.cages.network_rules import Target
 from app.programs import on_path, packaged
 
-_numbers = itertools.count(1)
 _NEVER = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/boot")))
 """The kernel's own and other services' sockets."""
 _NEVER_WRITTEN = (*SYSTEM, Path("/etc"))
@@ -40,15 +38,6 @@ class PluginCages:
     closed: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PluginPlace:
-    """What starts one run of a plugin, and in which environment. `end` ends the cage, if it is one."""
-
-    children: ChildStarter
-    environment: Mapping[str, str]
-    end: Callable[[], Awaitable[None]]
-
-
 async def place_of(
     children: ChildStarter,
     cages: PluginCages | None,
@@ -58,21 +47,25 @@ async def place_of(
     project_id: str,
     project_root: Path,
     environment: Mapping[str, str],
-) -> PluginPlace:
+) -> Place:
     """Return the place of one run; without `cages` it has the daemon's rights. `environment` is the
-    environment outside a cage. Raises PluginRefused for a manifest that asks too much, ToolError
+    environment outside a cage. Raises Refused for a manifest that asks too much, ToolError
     `cage_unavailable`."""
     if cages is None:
-        return PluginPlace(children, environment, _nothing)
+        return Place(children, environment)
     cage = await asyncio.to_thread(
         plugin_cage, manifest, folder, project_root, environment, closed=cages.closed
     )
-    key = f"plugin/{project_id}/{manifest.name}/{next(_numbers)}"
-    about = {"project_id": project_id, "plugin": manifest.name}
-    inside = await cages.keeper.children(key, cage, project_root, about=about)
-    shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
-    variables = {**environment_inside(environment, shown), **manifest.env}
-    return PluginPlace(inside, variables, lambda: cages.keeper.end(key))
+    place = await caged_place(
+        cages.keeper,
+        cage,
+        project_root,
+        environment,
+        kind="plugin",
+        name=manifest.name,
+        project_id=project_id,
+    )
+    return replace(place, environment={**place.environment, **manifest.env})
 
 
 def plugin_cage(
@@ -85,7 +78,7 @@ def plugin_cage(
 ) -> Cage:
     """Return the cage of the plugin in `folder`. It shows that folder and the needs of its program read-only,
     the files and hosts of its capabilities, and nothing of `closed`. Missing paths are left out. Blocks.
-    Raises PluginRefused."""
+    Raises Refused."""
     closed = tuple(closed)
     apart, trusted = (project_root, *closed), not _is_of_project(folder, project_root)
     around = Surroundings(Path(environment.get("HOME") or "/"), apart, environment, trusted)
@@ -126,7 +119,7 @@ def _grant(modes: dict[Path, Mode], one: Capability, folder: Path, project_root:
     if one.kind == "write":
         refused = refused or any(place.is_relative_to(never) for never in _NEVER_WRITTEN)
     if refused:
-        raise PluginRefused(f"its manifest asks for {one.text}, and no plugin is given that")
+        raise Refused(f"its manifest asks for {one.text}, and no plugin is given that")
     if place.exists() and not (place == folder and one.kind == "read"):
         modes[place] = "rw" if one.kind == "write" or modes.get(place) == "rw" else "ro"
 
@@ -137,7 +130,7 @@ def _within_reach(one: Capability, folder: Path, project_root: Path) -> str:
     of_project = _is_of_project(folder, root)
     of_system = one.kind != "write" and any(real.is_relative_to(place) for place in SYSTEM)
     if of_project and not of_system and not real.is_relative_to(root):
-        raise PluginRefused(
+        raise Refused(
             f"it lies in the project, and its manifest asks for {one.text}, which does not; a plugin "
             "that needs files of the machine must be installed outside of the project"
         )
@@ -153,9 +146,5 @@ def _host(one: Capability) -> str:
     try:
         Target.parse(text)
     except ValueError as problem:
-        raise PluginRefused(f"its manifest asks for {one.text}: {problem}") from None
+        raise Refused(f"its manifest asks for {one.text}: {problem}") from None
     return text
-
-
-async def _nothing() -> None:
-    """There is no cage to end."""

@@ -14,34 +14,18 @@ from typing import Any
 import pytest
 
 from app.bridges.mcp.entries import Answer, ServerEntry
-from app.bridges.mcp.limits import Clock, McpLimits
+from app.bridges.mcp.limits import McpLimits
 from app.bridges.mcp.manager import CallClock, McpServers
 from app.bridges.mcp.server_cage import McpCages
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages
 from tests.bridges.conftest import ENVIRONMENT, children_of, started_from_here, until
 from tests.driver.caging import FULL
+from tests.driver.hurried_clock import HurriedClock
 from tests.driver.machine import need_tier
 
 FAKES = Path(__file__).parents[2] / "fakes"
 READS = {"fs": [{"mode": "ro", "path": "."}]}
-
-
-class HurriedClock(Clock):
-    """Time passes only by sleeping, and sleeping takes no time. While not `held`, nobody wakes up."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-        self.at = 1_000.0
-        self.held = asyncio.Event()
-
-    def now(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await self.held.wait()
-        self.at += seconds
 
 
 @dataclass
@@ -93,11 +77,11 @@ def bench(tmp_path: Path) -> Open:
     """Return what opens a bench; with `caged` its servers run in cages."""
 
     @asynccontextmanager
-    async def opened(*, caged: bool = False, **limits: Any) -> AsyncIterator[Bench]:
+    async def opened(*, caged: bool = False, credentials: Any = None, **limits: Any) -> AsyncIterator[Bench]:
         root = tmp_path / "project"
         root.mkdir(exist_ok=True)
         before = children_of(os.getpid()).keys()
-        children, clock = ChildProcesses(), HurriedClock()
+        children, clock = ChildProcesses(), HurriedClock(runs=False)
         audited: list[tuple[str, str, dict[str, Any]]] = []
 
         def record(event: str, project_id: str, data: dict[str, Any]) -> None:
@@ -114,6 +98,7 @@ def bench(tmp_path: Path) -> Open:
             version="1.0.0",
             cages=cages if caged else None,
             limits=McpLimits(clock=clock, **limits),
+            credentials=credentials,
         )
         try:
             yield Bench(root, servers, clock, audited)

@@ -11,7 +11,7 @@ import pytest
 
 from app.bridges.mcp.entries import Image
 from app.bridges.mcp.manager import CallClock
-from app.bridges.mcp.problems import ServerUnavailable
+from app.bridges.processes.supervised_child import Unavailable
 from app.bridges.processes.supervisor import FailureLimits
 from app.errors import ToolError
 from app.states import PluginState
@@ -113,7 +113,7 @@ async def test_a_crash_in_a_call_is_an_error_and_the_server_comes_back(bench: Op
         assert crashed.value.message == said
         with pytest.raises(ToolError, match="mcp server notes is unavailable: it has failed and is started"):
             await it.call(notes, "echo", text="x")
-        it.clock.held.set()
+        it.clock.running.set()
         await until(lambda: it.servers.status("prj_1", notes).state is PluginState.READY, 60)
         assert (await it.call(notes, "echo", text="back")).text == "back"
         assert it.clock.slept == [1.0]
@@ -124,11 +124,11 @@ async def test_a_server_that_fails_again_and_again_is_disabled_until_it_is_enabl
     async with bench(restarts=FailureLimits(failures=3)) as it:
         gone = it.entry("gone", "mcp_server.py")
         (it.root / "mcp_server.py").write_text("raise SystemExit('cannot start')")
-        it.clock.held.set()
-        with pytest.raises(ServerUnavailable):
+        it.clock.running.set()
+        with pytest.raises(Unavailable):
             await it.servers.listing("prj_1", it.root, gone)
         await until(lambda: it.servers.status("prj_1", gone).state is PluginState.DISABLED, 60)
-        with pytest.raises(ServerUnavailable, match=r"3 failures in 10 minutes.*cannot start.*enable it"):
+        with pytest.raises(Unavailable, match=r"3 failures in 10 minutes.*cannot start.*enable it"):
             await it.servers.listing("prj_1", it.root, gone)
         assert it.clock.slept == [1.0, 2.0]
         it.notes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.bridges.mcp.limits import ListLimits, MessageLimits
-from app.bridges.mcp.problems import ServerUnavailable
+from app.bridges.processes.supervised_child import Unavailable
 from app.errors import ToolError
 from app.tools.external.server import tool_name
 from tests.bridges.mcp.conftest import Open
@@ -67,7 +67,7 @@ async def test_too_many_tools_and_pages_without_end(bench: Open) -> None:
 async def test_a_server_that_never_answers_is_given_up(bench: Open) -> None:
     async with bench(start_seconds=1.0) as it:
         silent = it.hostile("silent")
-        with pytest.raises(ServerUnavailable, match="did not answer within 1 s"):
+        with pytest.raises(Unavailable, match="did not answer within 1 s"):
             await it.servers.listing("prj_1", it.root, silent)
         with pytest.raises(ToolError, match="mcp server hostile is unavailable"):
             await it.call(silent, "harm")

@@ -8,12 +8,16 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from app.bridges.mcp.entries import ServerEntry
-from app.bridges.mcp.problems import ServerUnavailable
+from app.bridges.mcp.http_transport import HttpTransport
+from app.bridges.mcp.limits import MessageLimits
 from app.bridges.processes.process import ChildProcesses
+from app.bridges.processes.supervised_child import Unavailable
 from app.errors import ToolError
 from app.states import PluginState
 from tests.bridges.conftest import ENVIRONMENT, until
@@ -68,14 +72,31 @@ async def test_a_server_over_http_is_lost_and_found_again(bench: Open, tmp_path:
             await it.call(entry, "add", a=2, b=3)
         assert lost.value.code == "mcp_unavailable"
         async with serving(port, tmp_path):
-            it.clock.held.set()
+            it.clock.running.set()
             await until(lambda: it.servers.status("prj_1", entry).state is PluginState.READY, 60)
             assert (await it.call(entry, "echo", text="back")).text == "back"
+
+
+async def test_certificates_are_loaded_beside_the_event_loop() -> None:
+    transport = HttpTransport(f"http://127.0.0.1:{free_port()}/mcp", {}, MessageLimits())
+    called: set[str] = set()
+
+    def look(frame: FrameType, _event: str, _argument: Any) -> None:
+        called.add(frame.f_code.co_name)
+
+    sys.setprofile(look)  # of this thread alone, which is the loop's
+    try:
+        async with transport.streams():
+            pass
+    finally:
+        sys.setprofile(None)
+    assert "streamable_http_client" in called
+    assert "default_ssl_context" not in called
 
 
 async def test_an_address_where_nobody_listens_is_unavailable(bench: Open) -> None:
     entry = ServerEntry("gone", "config", url=f"http://127.0.0.1:{free_port()}/mcp")
     async with bench() as it:
-        with pytest.raises(ServerUnavailable):
+        with pytest.raises(Unavailable):
             await it.servers.listing("prj_1", it.root, entry)
         assert it.events("failed")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.bridges.plugins.calls import CallContext, PluginDeclaration
-from app.bridges.plugins.limits import Clock, PluginLimits
+from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.plugins.plugin_cage import PluginCages
 from app.bridges.plugins.requests import StorageRefused
@@ -24,6 +24,7 @@ from app.bridges.sandbox.manager import Cages
 from app.bridges.sandbox.tier import Tier
 from tests.bridges.conftest import ENVIRONMENT, IN_CAGES, children_of, started_from_here, until
 from tests.driver.caging import FULL
+from tests.driver.hurried_clock import HurriedClock
 from tests.driver.machine import need_tier
 
 HOSTILE = Path(__file__).parents[2] / "fakes" / "hostile_plugin.py"
@@ -50,24 +51,6 @@ class KeptValues:
     async def list(self, project_id: str, plugin: str, prefix: str, after: str, limit: int) -> Sequence[str]:
         own = sorted(key for project, name, key in self.values if (project, name) == (project_id, plugin))
         return [key for key in own if key.startswith(prefix) and key > after][:limit]
-
-
-class HurriedClock(Clock):
-    """Time passes only by sleeping, and sleeping takes no time. While `held`, nobody wakes up."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-        self.at = 1_000.0
-        self.held = asyncio.Event()
-        self.held.set()
-
-    def now(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await self.held.wait()
-        self.at += seconds
 
 
 @dataclass

@@ -15,7 +15,7 @@ from app.bridges.installed.installation_places import own_code
 from app.bridges.plugins.connection import Setting
 from app.bridges.plugins.manifest import parse_manifest
 from app.bridges.plugins.plugin_cage import plugin_cage
-from app.bridges.plugins.problems import PluginRefused
+from app.bridges.processes.supervised_child import Refused
 from app.cages.cage import Cage, Mount
 
 pytestmark = pytest.mark.requirement("cages.where.plugins")
@@ -85,7 +85,7 @@ def modes(cage: Cage) -> dict[Path, str]:
 
 
 def refusal(base: Path, *capabilities: str, installed: bool = True) -> str:
-    with pytest.raises(PluginRefused) as refused:
+    with pytest.raises(Refused) as refused:
         cage_of(base, *capabilities, installed=installed)
     return refused.value.reason
 

@@ -69,7 +69,7 @@ async def test_an_agent_calls_the_tools_of_a_server_that_it_enables(
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
         await driver.run("Use them")
         called = await audited(driver, "tool.completed", 7)
-        listed = (await driver.call("GET", f"/projects/{driver.project_id}/mcp"))["servers"]
+        listed = (await driver.call("GET", f"/projects/{driver.project_id}/mcp"))["items"]
     shown = offered(fake.requests[0].json)
     assert shown["notes_add"]["description"] == "Adds two numbers."
     assert shown["notes_add"]["parameters"]["required"] == ["a", "b"]
