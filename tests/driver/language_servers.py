@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = (ROOT / ".language-servers").resolve()  # a cage has the real names of folders only
 FIXTURES = ROOT / "tests" / "fixtures" / "code"
 
+VUE_3 = INSTALLED / "vue3" / "node_modules"
+"""The server of Vue of release 3 with what it needs, and Vue itself."""
 _OWN = INSTALLED / "bin"
 _NPM = INSTALLED / "npm" / "node_modules" / ".bin"
 _TYPESCRIPT_7 = INSTALLED / "typescript7" / "node_modules" / ".bin"
@@ -37,8 +39,16 @@ _PLACES: dict[str, tuple[Path, ...]] = {
     "svelte": (_NPM / "svelteserver",),
     "php": (_NPM / "intelephense",),
     "vue": (_NPM / "vue-language-server",),
+    "sql": (_OWN / "sqruff",),
+    "vue-3": (VUE_3 / ".bin" / "vue-language-server",),
 }
-_ARGUMENTS = {"gopls": (), "rust-analyzer": (), "typescript-7": ("--lsp", "--stdio"), "bash": ("start",)}
+_ARGUMENTS = {
+    "gopls": (),
+    "rust-analyzer": (),
+    "typescript-7": ("--lsp", "--stdio"),
+    "bash": ("start",),
+    "sql": ("lsp",),
+}
 _CLANGD = (
     "clangd",
     "clangd-19",

@@ -26,6 +26,7 @@ DEBUGGER: dict[str, str] = {
     "debugger.failure.launch": (
         "a launch that fails says why in the adapter's words and leaves nothing behind"
     ),
+    "debugger.failure.dead": "a program that dies before it can be debugged is answered at once",
     "debugger.adapters.table": "twelve runtimes with adapters, behaviour and install hints, as data",
     "debugger.adapters.order": "project file, local config, built-in table; candidates in order",
     "debugger.adapters.declared": "any adapter can be declared in the project file",
@@ -143,6 +144,7 @@ DEBUGGER: dict[str, str] = {
     ),
     "debugger.tests.rules": "what starts a program is judged as debug.launch and as its command line",
     "debugger.why": "why runs a test or a program and answers with the exception that fails it, in 4 KB",
+    "debugger.why.commands": "the runner tells why for command lines of node --test, vitest and jest",
     "debugger.trace": "trace shows the values of expressions over all hits of some lines, in 2 KB",
     "debugger.run_to": "run_to stops at a line, with locals and expressions, and leaves no breakpoint",
     "debugger.detach.running": "a program that stands when the debugger parts from it runs on",

@@ -15,6 +15,7 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.edits.scope": (
         "every path of an edit outside the caller's cage is listed, and nothing is written"
     ),
+    "language_servers.protocol_types": "messages, edits and numbers are those of the protocol's own types",
     "language_servers.processes.killed": "a killed daemon leaves no process behind",
     "language_servers.peer.hostile": (
         "a counterpart that sends garbage, floods, or does not read does no harm"
@@ -41,6 +42,9 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.lifecycle.real": "a real server is stopped when idle and restarted",
     "language_servers.lifecycle.kills": (
         "kills at random moments lose no edit, answer nothing wrong, leave no process"
+    ),
+    "language_servers.lifecycle.companion": (
+        "two servers that work together are one to their users, and neither outlives the other"
     ),
     "language_servers.lifecycle.leak": "starting and stopping over and over leaves nothing behind",
     "language_servers.hostile.harm": "a server that floods, grows, sends garbage or wrong types does no harm",
@@ -191,7 +195,8 @@ LANGUAGE_SERVERS: dict[str, str] = {
     "language_servers.real.json": "every action with vscode-json-language-server",
     "language_servers.real.css": "every action with vscode-css-language-server",
     "language_servers.real.svelte": "Svelte with svelte-language-server",
+    "language_servers.real.sql": "SQL with sqruff",
     "language_servers.real.php": "PHP with intelephense",
-    "language_servers.real.vue": "Vue with @vue/language-server 2",
+    "language_servers.real.vue": "Vue with @vue/language-server 2, and 3 with typescript-language-server",
     "language_servers.real.html": "every action with vscode-html-language-server",
 }

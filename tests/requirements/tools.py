@@ -121,4 +121,5 @@ TOOLS: dict[str, str] = {
     "audit.files": "file.written and file.edited",
     "audit.shell": "shell.executed with the command cut at 200 characters",
     "audit.query": "GET /audit finds them by filters",
+    "web.documented": "the story of the web tools in the documentation runs as it stands there",
 }

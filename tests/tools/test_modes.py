@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
+import yaml
 
 from app.errors import ValidationFailed
 from app.tools.authorisation.decision import decide
@@ -115,6 +117,28 @@ def test_a_mode_beside_the_other_rules(
     assert decision(mode, subject, *rules) == expected
 
 
+@pytest.mark.requirement("modes.rules")
+@pytest.mark.parametrize(
+    ("mode", "edit", "runs", "looks"),
+    [
+        ("plan", DENIED, DENIED, ALLOWED),
+        ("ask", ASKED, ASKED, ALLOWED),
+        ("edits", ALLOWED, ASKED, ALLOWED),
+        ("full", ALLOWED, ALLOWED, ALLOWED),
+    ],
+)
+def test_with_the_rules_of_the_page_each_mode_asks_less_than_the_one_before(
+    mode: ModeName, edit: str, runs: str, looks: str
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "modes.md").read_text("utf-8")
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    rules = [PermissionRule(**one, scope="manifest") for one in yaml.safe_load(text)["permissions"]]
+    assert decision(mode, WRITE, *rules) == edit
+    assert decision(mode, command("make"), *rules) == runs
+    looking = Subject("command", ("shell.bash",), "shell", plain("git log"), only_reads=True)
+    assert decision(mode, looking, *rules) == looks
+
+
 @pytest.mark.requirement("modes.plan")
 @pytest.mark.parametrize(
     "line",
@@ -201,6 +225,11 @@ def test_commands_that_are_known_to_only_read(line: str) -> None:
         "npm test",
         'python3 -c \'open("x", "w")\'',
         "node --eval x --version",
+        "yarn --version",
+        "pnpm --version",
+        "cargo --version",
+        "rustc -V",
+        "go --version",
         "test -v 'a[$(rm x)]'",
         "printf -v 'a[$(rm x)]' y",
         "cat x; : > y | rm z",

@@ -7,8 +7,6 @@ import gc
 import os
 import resource
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from app.errors import ToolError
 from app.workspace import Workspace, descriptors
+from tests.driver.swapping import swapping
 
 SECRET = "top secret"
 
@@ -209,41 +208,12 @@ async def test_nothing_is_left_open(desk, opener):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-_SWAPPER = """
-import ctypes, select, sys
-libc = ctypes.CDLL(None, use_errno=True)
-door, bait = (name.encode() for name in sys.argv[1:])
-exchange = lambda: libc.renameat2(-100, door, -100, bait, 2)
-swaps = 0
-print("swapping", flush=True)
-while not select.select([0], [], [], 0)[0]:
-    for _ in range(50):
-        swaps += exchange() == 0
-print(swaps)
-"""
-
-
 @contextmanager
 def _swapping(root: Path, outside: Path) -> Iterator[None]:
     """Another process turns `root/door` into a link to the outside and back, without pause."""
     (root / "bait").symlink_to(outside)
-    with _exchanging([str(root / "door"), str(root / "bait")]):
+    with swapping(root / "door", root / "bait"):
         yield
-
-
-@contextmanager
-def _exchanging(names: list[str]) -> Iterator[None]:
-    """Another process lets two files change places, without pause."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", _SWAPPER, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "swapping\n"
-        yield
-    finally:
-        swaps, _ = child.communicate("stop", timeout=30)
-    assert int(swaps) > 500
 
 
 async def test_a_directory_swapped_for_a_link_never_lets_a_read_or_write_escape(desk, opener):
@@ -281,12 +251,12 @@ async def test_a_file_that_is_replaced_while_it_is_opened_keeps_its_name(desk, o
     desk.put("bait", "other\n")
     workspace = Workspace(desk.root)
     found: set[tuple[str, str]] = set()
-    names = [str(desk.root / "door"), str(desk.root / "bait")]
-    with _exchanging(names):
+    door = desk.root / "door"
+    with swapping(door, desk.root / "bait"):
         for _ in range(3000):
             with workspace.open("door") as opened:
                 found.add((opened.key, os.read(opened.descriptor, 9).decode()))
-    assert found == {(names[0], "one\n"), (names[0], "other\n")}
+    assert found == {(str(door), "one\n"), (str(door), "other\n")}
 
 
 async def test_a_change_between_reading_back_and_replacing_is_noticed(desk):

@@ -167,6 +167,8 @@ class OutputDialect:
     mark: str = ""
     """A command of its console that writes `{mark}` as a line where the program writes, if it may tell of the
     end of a program before the last output of that."""
+    quiet_seconds: float = 0.03
+    """The time without `output` events after which the output of an ended program is complete."""
     bare_lines: bool = False
     """Its `output` of the category `console` are lines without their ends."""
 

@@ -5,14 +5,12 @@ Owns: the events and their data. Never: keeping them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.requests import DebugOwner
-
-Record = Callable[[str, str, dict[str, Any]], None]
-"""Takes an audit event's name, the project's id and the data."""
+from app.bridges.processes.audit import Record
 
 
 class SessionAudit:

@@ -30,24 +30,34 @@ _OF_TYPES = (
 _OF_PROJECT = (
     "(() => {{ const before = [Error.stackTraceLimit, Error.prepareStackTrace]; try {{ "
     "Error.stackTraceLimit = 100; Error.prepareStackTrace = undefined; "
-    "return new Error().stack.split('\\n').some(line => {{ "
+    "const stack = new Error().stack; "
+    "const own = stack.split('\\n').some(line => {{ "
     "const path = {roots}.map(root => line.split(root)[1]).find(one => one !== undefined); "
     "return path !== undefined && !path.split('/').some(one => {libraries}.includes(one)); }}); "
-    "}} catch {{ return true; }} "
+    "{counted} return own; }} catch {{ return true; }} "
     "finally {{ [Error.stackTraceLimit, Error.prepareStackTrace] = before; }} }})()"
 )
 """For js-debug: that code of the project is among the callers of what throws. The stack is that of the throw,
 in the engine's own form, whatever the program makes of stacks."""
+THROWN = "globalThis[Symbol.for('kaged.thrown')]"
+"""What js-debug counts in, in the realm of what throws: `count` of the errors, and the `stacks` of them."""
+_COUNTED = (
+    f"if (own) {{ const thrown = ({THROWN} ??= {{ count: 0, stacks: new Set() }}); thrown.count += 1; "
+    "if (thrown.count < MOST) { const { size } = thrown.stacks; "
+    "return thrown.stacks.add(stack).size > size; } }"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ExceptionChoice:
     """`none`: the program never stops at an exception. `uncaught`: at one that ends it. `user`: also at one
     that leaves the project's code for a library that catches it. `raised`: at each that comes to the
-    project's code. `types` are names of classes; empty: all."""
+    project's code. `types` are names of classes; empty: all. `once_until`: until so many were raised, those
+    with a stack that was seen before are no stops, where the adapter can tell; 0: they are."""
 
     mode: Mode = "uncaught"
     types: tuple[str, ...] = ()
+    once_until: int = 0
 
 
 def check_choice(behaviour: AdapterBehaviour, adapter: str, choice: ExceptionChoice) -> None:
@@ -94,7 +104,9 @@ def _condition(name: str, choice: ExceptionChoice, root: Path) -> dict[str, str]
     if choice.mode != "raised" or name == "uncaught":
         return {}
     roots = json.dumps([*dict.fromkeys((f"{root}/", f"{quote(str(root))}/"))])
-    return {"condition": _OF_PROJECT.format(roots=roots, libraries=json.dumps(sorted(LIBRARIES)))}
+    counted = _COUNTED.replace("MOST", str(choice.once_until)) if choice.once_until else ""
+    values = {"roots": roots, "libraries": json.dumps(sorted(LIBRARIES)), "counted": counted}
+    return {"condition": _OF_PROJECT.format(**values)}
 
 
 def _filters(offered: Any, behaviour: AdapterBehaviour, choice: ExceptionChoice) -> list[str]:

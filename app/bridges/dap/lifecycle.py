@@ -31,6 +31,7 @@ from app.bridges.dap.session_plan import RUST, Plan, is_dialled
 from app.bridges.dap.start_arguments import (
     attach_arguments,
     check_input,
+    check_script,
     command_line,
     entry_functions,
     launch_arguments,
@@ -81,6 +82,7 @@ class SessionLife:
         self._input = ProgramInput(dependencies.children, dependencies.environment, plan.cwd)
         self._conversations = self._make_conversations()
         self._reverse = self._make_reverse_requests()
+        self.program.output.also_from(self._reverse.pass_on_output)
         reports = StopReports(
             self.program,
             breakpoints,
@@ -217,6 +219,8 @@ class SessionLife:
 
     async def _launch(self, request: LaunchRequest) -> None:
         resolved = self.plan.resolved
+        if request.module is None and request.code is None:
+            await asyncio.to_thread(check_script, resolved, request.program)
         values = await asyncio.to_thread(
             launch_values,
             resolved,
@@ -308,13 +312,16 @@ class SessionLife:
 
     def _failed(self, reason: str) -> ToolError:
         output, _ = self.program.output.take()
-        output = output[-MAX_OUTPUT_OF_FAILURE:]
+        output, code = output[-MAX_OUTPUT_OF_FAILURE:], self.program.exit_code
+        if code is not None and "exit code" not in reason:
+            reason = f"{reason} (exit code {code})"
         message = f"{reason}\n{output.strip()}" if output.strip() and output.strip() not in reason else reason
         verb = "launched" if self.session.launched else "attached to"
+        known = {} if code is None else {"exit_code": code}
         return ToolError(
             "debug_launch_failed",
             f"the program could not be {verb} by {self.session.adapter}: {message}",
-            detail={"adapter": self.session.adapter, "problem": reason, "output": output},
+            detail={"adapter": self.session.adapter, "problem": reason, "output": output, **known},
         )
 
 

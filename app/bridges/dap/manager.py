@@ -12,10 +12,9 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 
 from app.bridges.dap.adapter_behaviour import AdapterBehaviour
-from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoint import Breakpoint
 from app.bridges.dap.breakpoints import Breakpoints
-from app.bridges.dap.exceptions import LIBRARIES, MODES, ExceptionChoice, Mode, check_choice
+from app.bridges.dap.exceptions import LIBRARIES, MODES, THROWN, ExceptionChoice, Mode, check_choice
 from app.bridges.dap.lifecycle import SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (
@@ -31,12 +30,14 @@ from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
 from app.bridges.dap.session_plan import Dependencies, Plan
 from app.bridges.dap.stops import Stop
+from app.bridges.processes.audit import Record
 from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 
 __all__ = [
     "LIBRARIES",
     "MODES",
+    "THROWN",
     "AdapterBehaviour",
     "AdapterTable",
     "AttachRequest",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.1
 """How long is waited between two pieces that are handed on."""
 FLOOD = 16_000
 """From how many characters since the last stop on output is a flood."""
-QUIET_SECONDS, QUIET_AFTER_FLOOD_SECONDS, MAX_FLOOD_SECONDS = 0.03, 0.15, 5.0
+QUIET_AFTER_FLOOD_SECONDS, MAX_FLOOD_SECONDS = 0.15, 5.0
 _NOT_SHOWN = frozenset({"telemetry"})
 
 
@@ -39,6 +39,11 @@ class Output:
         self._live_size = 0
         self._news = asyncio.Event()
         self._listeners = 0
+        self._pull: Callable[[], None] | None = None
+
+    def also_from(self, pull: Callable[[], None]) -> None:
+        """Call `pull` before output is taken: it adds what has been written elsewhere, on terminals."""
+        self._pull = pull
 
     def event(self, body: dict[str, Any]) -> None:
         """Take an `output` event."""
@@ -61,6 +66,8 @@ class Output:
 
     def take(self) -> tuple[str, bool]:
         """Return the output since the last time, and whether a part of it is left out."""
+        if self._pull is not None:
+            self._pull()
         head, tail = "".join(self._head), "".join(self._tail)
         truncated = self._left_out > 0
         if truncated:
@@ -70,14 +77,14 @@ class Output:
         self._head_size = self._tail_size = self._left_out = self._came = 0
         return head + tail, truncated
 
-    async def calm(self, *, flood: int = FLOOD) -> None:
+    async def calm(self, *, flood: int = FLOOD, quiet_seconds: float = QUIET_AFTER_FLOOD_SECONDS) -> None:
         """Wait, for a short time at most, until nothing comes any more, when more than `flood` characters
         have come: the end of much output may come after the event that the program has stopped."""
         loop = asyncio.get_running_loop()
         until = loop.time() + MAX_FLOOD_SECONDS
         while self._came > flood and loop.time() < until:
             before = self._came
-            await asyncio.sleep(QUIET_AFTER_FLOOD_SECONDS if before > FLOOD else QUIET_SECONDS)
+            await asyncio.sleep(QUIET_AFTER_FLOOD_SECONDS if before > FLOOD else quiet_seconds)
             if self._came == before:
                 return
 

@@ -2,7 +2,8 @@
 // algorithm on, so that the second one waits until the first is acknowledged, and Linux puts that off for 40 ms:
 // an exception that nobody stops at takes 90 ms instead of 5. Node runs this file before the program (--require
 // in NODE_OPTIONS), when js-debug is connected. No part of Node sets an option of a socket that it has not made
-// itself, and so a child process does, to which the inspector's connection is handed.
+// itself, and so a child process does, to which the inspector's connection is handed. The program goes on
+// meanwhile, and does not wait for it at its end.
 
 const { isMainThread } = require("node:worker_threads");
 
@@ -41,7 +42,11 @@ const prompt = () => {
   if (url === undefined) return;
   for (const fd of connections(Number(new URL(url).port))) {
     const stdio = [Number(fd), "ignore", "ignore"];
-    require("node:child_process").spawnSync(process.execPath, ["-e", SET], { env: {}, stdio });
+    const { KAGED_COMMAND } = process.env; // by which it is known as the debugger's
+    const env = KAGED_COMMAND === undefined ? {} : { KAGED_COMMAND };
+    const child = require("node:child_process").spawn(process.execPath, ["-e", SET], { env, stdio });
+    child.on("error", () => {});
+    child.unref();
   }
 };
 

@@ -31,6 +31,9 @@ class TerminalProgram(Protocol):
     def pid(self) -> int | None:
         """Its number for the daemon; within a cage it has another."""
 
+    def pass_on_output(self) -> None:
+        """Pass on at once what it has written so far."""
+
     async def aclose(self) -> None:
         """Kill it and all that it started."""
 
@@ -96,6 +99,11 @@ class ReverseRequests:
         if serve is None:
             raise RequestRefused(f"there is no request {command[:100]}")
         return await serve(link, arguments)
+
+    def pass_on_output(self) -> None:
+        """Have the programs in terminals pass on what they have written so far."""
+        for program in self._programs:
+            program.pass_on_output()
 
     async def aclose(self) -> None:
         """Kill the programs in terminals; none is started any more."""

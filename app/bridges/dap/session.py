@@ -226,7 +226,8 @@ class DebugSession:
                     break  # else the adapter let it go on from where it had stopped
             if self.state is DebugState.EXITED:
                 await program.last_output.wait()
-                await program.output.calm(flood=-1)  # what a program writes last may come after its end
+                # What a program writes last may come after its end.
+                await program.output.calm(flood=-1, quiet_seconds=program.behaviour.output.quiet_seconds)
             elif self.state is not DebugState.RUNNING:
                 await program.output.calm()
         if self.state is DebugState.ENDED:

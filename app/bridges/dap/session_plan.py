@@ -12,11 +12,11 @@ from pathlib import Path
 
 from app.bridges.dap.adapter_behaviour import Entry
 from app.bridges.dap.adapter_entry import ResolvedAdapter
-from app.bridges.dap.audit import Record
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest
 from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.rust_formatters import files_of, find_formatters
+from app.bridges.processes.audit import Record
 from app.bridges.processes.child_starter import ChildStarter
 from app.programs import on_path
 

@@ -73,9 +73,13 @@ def launch_values(
         values |= _of_go(script, values["environment"])
     elif entry.program == "java":
         values |= _of_java(entry, script, root)
-    elif os.path.isdir(script):
-        raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
     return values
+
+
+def check_script(adapter: ResolvedAdapter, script: Path) -> None:
+    """Raise ToolError `debug_launch_failed` for a folder in place of a script. Blocks."""
+    if adapter.entry.program == "script" and os.path.isdir(script):
+        raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
 
 
 def entry_functions(entry: RuntimeEntry, script: Path) -> tuple[str, ...]:

@@ -110,6 +110,11 @@ class Connection(ChildConnection):
         return connection
 
     @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes of the connection, without what they started."""
+        return (self.child.pid,)
+
+    @property
     def last_words(self) -> str:
         """What the server wrote on stderr at the end, bounded."""
         return self._last_words.decode("utf-8", "replace").strip()
@@ -123,6 +128,10 @@ class Connection(ChildConnection):
 
     def notify(self, method: str, params: Any) -> None:
         self.peer.notify(method, params)
+
+    async def further_diagnostics(self, path: Path) -> tuple[dict[str, Any], ...]:
+        """Return what another program of the connection finds in a file. Raises as `request` does."""
+        return ()
 
     async def wait_until_ended(self) -> ServerEnded:
         """Wait for the end and return its account."""

@@ -39,6 +39,7 @@ _RETRIED_CODES = frozenset({-32802, -32801, -32800})
 """ServerCancelled, ContentModified and RequestCancelled: ask again."""
 _RETRY_SECONDS = 0.05
 _LOOK_SECONDS = 0.05
+_LATER = "textDocument/semanticTokens/full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,11 @@ class Diagnostics:
             return await self._all_published(text, deadline)
         if way == "flycheck":
             return await self._checked(text, deadline)
+        if way == "in_order":
+            question = self._client.request(_LATER, {"textDocument": {"uri": text.uri}})
+            await _answered(question, _LATER, deadline)
+            newest = self._published.get(text.uri)
+            return self._last(text), newest is not None and newest.at >= self._documents.changed_at(text.path)
         offers = self._client.capabilities.offers
         if way != "unoffered" and not offers("textDocument/diagnostic"):
             settled = way == "settled"

@@ -11,7 +11,7 @@ import platform
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,21 @@ MAX_SMALL_FILE = 256 * 1024
 MAX_TOOLCHAINS = 50
 _NATIVE_TYPESCRIPT = 7
 _VUE_ALONE = 2
+_VUE_PLUGIN = "@vue/typescript-plugin"
+_TYPESCRIPT_SERVER = "typescript-language-server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
     """A server that can be started: `command` has the absolute program first. `options` are added to the
-    initialisation options, `settings` to the settings."""
+    initialisation options, `settings` to the settings. `companion` is the command of a second server that it
+    works with."""
 
     program: Path
     command: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    companion: tuple[str, ...] = ()
 
 
 Look = Callable[[Path, tuple[str, ...], Surroundings], Installed | Unusable]
@@ -120,22 +124,38 @@ def _typescript_language_server(
 
 def _vue(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
     """It loads the configured TypeScript, which is not the project's. From release 3 on it leaves scripts to
-    a TypeScript server that only editors bring, and without one its requests have no answer."""
-    version = str(_json(Path(os.path.realpath(program)).parent.parent / "package.json").get("version", ""))
-    release = re.match(r"\d+", version)
-    if release is not None and int(release[0]) > _VUE_ALONE:
-        return Unusable(
-            f"{program} is release {version}, which needs a TypeScript server of an editor; "
-            f"install release {_VUE_ALONE}"
-        )
-    for parent in Path(os.path.realpath(program)).parents:
-        library = parent / "typescript" / "lib"
-        if parent.name == "node_modules" and os.path.isfile(library / "typescript.js"):
-            options = {"typescript": {"tsdk": str(library)}}
-            return Installed(
-                program=program, command=_as_it_is(program, arguments, around).command, options=options
-            )
-    return Unusable(f"{program} has no TypeScript beside it, and one in the project is not trusted")
+    typescript-language-server, with a plugin of its own."""
+    package = Path(os.path.realpath(program)).parent.parent
+    release = re.match(r"\d+", str(_json(package / "package.json").get("version", "")))
+    libraries = (parent / "typescript" / "lib" for parent in package.parents if parent.name == "node_modules")
+    library = next((one for one in libraries if os.path.isfile(one / "tsserver.js")), None)
+    if library is None:
+        return Unusable(f"{program} has no TypeScript 5 beside it, and one in the project is not trusted")
+    alone = _as_it_is(program, arguments, around).command
+    if release is None or int(release[0]) <= _VUE_ALONE:
+        return Installed(program=program, command=alone, options={"typescript": {"tsdk": str(library)}})
+    script = next((path for path in _typescript_servers(package, around) if os.path.isfile(path)), None)
+    if script is None:
+        return Unusable(f"{program} of release {release[0]} needs typescript-language-server beside it")
+    return Installed(
+        program=program,
+        command=_as_it_is(script, ("--stdio",), around).command,
+        options={
+            "tsserver": {"path": str(library / "tsserver.js")},
+            "plugins": [{"name": _VUE_PLUGIN, "location": str(package), "languages": ["vue"]}],
+        },
+        companion=(*alone, f"--tsdk={library}"),
+    )
+
+
+def _typescript_servers(package: Path, around: Surroundings) -> Iterator[Path]:
+    """Yield where typescript-language-server may be: beside the package, or on the PATH."""
+    for parent in package.parents:
+        if parent.name == "node_modules":
+            yield parent / ".bin" / _TYPESCRIPT_SERVER
+    found = on_path(_TYPESCRIPT_SERVER, around.environment, outside=around.root)
+    if found is not None:
+        yield found
 
 
 def _typescript(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:

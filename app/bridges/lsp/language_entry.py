@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from app.bridges.installed.installation_hints import installation_hints
 
-Freshness = Literal["pull", "unoffered", "versioned", "settled", "tsserver", "flycheck", "clangd"]
+Freshness = Literal["pull", "unoffered", "versioned", "settled", "in_order", "tsserver", "flycheck", "clangd"]
 Signal = Literal["none", "progress", "log", "server_status", "index"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -71,12 +71,16 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFiles:
-    """Without one of these `names` in a file's folder or above, a server knows of other files only those that
-    are open or imported; `most_opened` is how many can be opened for that, fewer than documents are kept.
-    `sourceless` are those of the names that do not tell which files there are, unless this word is in them;
-    with an empty word never, and none above it counts."""
+    """Files that tell a server which files belong to a project.
+
+    `names`: names of these files. Where none lies in a file's folder or above, the server knows only files
+    that are open or imported. `most_opened`: how many files are opened then; fewer than the documents that
+    are kept. `sourceless`: names of files that list sources only if they contain this word; with an empty
+    word they never do, and files above them do not count. `saved`: names of files that the server reads again
+    after a save notification."""
 
     names: frozenset[str] = frozenset()
+    saved: frozenset[str] = frozenset()
     sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     most_opened: int = 200
 
@@ -86,8 +90,9 @@ class Behaviour:
     """What is particular to one server program, wherever it was declared.
 
     `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
-    asked for them unless this is `tsserver`, `flycheck` or `clangd`; `unoffered`: it answers them without
-    offering them. `ready`: what shows that the project is loaded (`$/progress` ended, a line of the log that
+    asked for them unless this is `in_order`, `tsserver`, `flycheck` or `clangd`; `unoffered`: it answers them
+    without offering them; `in_order`: what it finds in a text is published before it answers any later
+    request. `ready`: what shows that the project is loaded (`$/progress` ended, a line of the log that
     `ready_pattern` matches, rust-analyzer's status, clangd's index). `settle_ms`: the quiet time after a
     publication without a version. `mixes_declarations`: asked for references without the declaration it
     answers with it, or without the use that was asked about. `reads_too`: the suffixes of files that others

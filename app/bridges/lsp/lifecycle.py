@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from app.bridges.lsp.run import ServerRun
 from app.bridges.lsp.server_places import ServerPlaces
 from app.bridges.lsp.server_sight import Reading
 from app.bridges.processes import proc
+from app.bridges.processes.audit import Emit
 from app.bridges.processes.supervisor import Restarts
 from app.errors import ToolError
 from app.states import LanguageServerState, move
@@ -31,7 +32,6 @@ from app.workspace.tree_watch import TreeWatches
 
 log = logging.getLogger("kaged.languages")
 
-Record = Callable[[str, dict[str, Any]], None]
 MAX_REOPENED = 16
 HANGING_GRACE_SECONDS = 1.0
 """How long a server that hangs may take to end on SIGTERM before it is killed."""
@@ -47,7 +47,7 @@ class Dependencies:
     watches: TreeWatches
     environment: Mapping[str, str]
     decode: Decode
-    record: Record
+    record: Emit
     limits: ServerLimits
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -291,7 +291,8 @@ class Lifecycle:
         def note() -> None:
             nonlocal spawned
             spawned = True
-            self._record("spawned", {"command": list(resolved.command)})
+            beside = {"companion": list(resolved.companion)} if resolved.companion else {}
+            self._record("spawned", {"command": list(resolved.command), **beside})
 
         watch = await self._dependencies.watches.open(self._project.path)
         run = ServerRun(resolved, self._project, watch)
@@ -339,7 +340,7 @@ class Lifecycle:
             if await run.connection.ended_within(limits.look_seconds):
                 self.crashed(run, await run.connection.wait_until_ended())
                 return
-            memory = await asyncio.to_thread(proc.memory_of_tree, run.connection.child.pid)
+            memory = await asyncio.to_thread(proc.memory_of_tree, *run.connection.pids)
             if memory > cap:
                 self.last_problem = f"it used {memory >> 20} MB of memory, {cap >> 20} MB are allowed"
                 self.begin_stop("memory_limit")

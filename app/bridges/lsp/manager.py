@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from app.bridges.lsp.diagnostics import Diagnosed
 from app.bridges.lsp.documents import Decode, OpenText
@@ -36,6 +35,7 @@ from app.bridges.lsp.workspace_edit import (
     parse_workspace_edit,
     prevailing_line_end,
 )
+from app.bridges.processes.audit import Record
 from app.bridges.processes.child_starter import ChildStarter
 from app.workspace.tree_watch import TreeWatches
 
@@ -74,9 +74,6 @@ __all__ = [
     "prevailing_line_end",
     "uri_to_path",
 ]
-
-Record = Callable[[str, str, dict[str, Any]], None]
-"""Takes an audit event's name, the project's id and the data."""
 
 
 class LanguageServers:

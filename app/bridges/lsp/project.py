@@ -289,15 +289,15 @@ class ProjectLanguages:
         if state == "ready" and run is not None and not run.readiness.ready:
             state = "starting"
         resolved = life.resolved
-        pid = run.connection.child.pid if run is not None else None
-        memory = await asyncio.to_thread(proc.memory_of_tree, pid) if pid is not None else None
+        pids = run.connection.pids if run is not None else ()
+        memory = await asyncio.to_thread(proc.memory_of_tree, *pids) if pids else None
         return ServerStatus(
             language=server.language,
             state=state,
             source=resolved.source if resolved is not None else None,
             command=resolved.command if resolved is not None else (),
             root=server.root.relative_to(self.root).as_posix(),
-            pid=pid,
+            pid=pids[0] if pids else None,
             memory_mb=memory >> 20 if memory is not None else None,
             restarts=life.restarts.crashes if run is not None else max(0, life.restarts.crashes - 1),
             open_documents=len(run.documents) if run is not None else 0,

@@ -17,7 +17,7 @@ from app.bridges.installed.installation_hints import fitting_first
 from app.bridges.installed.program_places import ProgramPlaces, Source, absence
 from app.bridges.lsp.installations import Installed, look_at
 from app.bridges.lsp.language_entry import Behaviour, Candidate
-from app.bridges.lsp.server_behaviours import behaviour_of, known_behaviour
+from app.bridges.lsp.server_behaviours import ACCOMPANIED, behaviour_of, known_behaviour
 from app.bridges.lsp.servers import LANGUAGES
 from app.errors import ToolError
 
@@ -40,7 +40,8 @@ class Declared:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedServer:
     """How to start a server: `command` has an absolute program first, `program` is the one that was
-    asked for. `settings` and `env` are complete; `env` has the PATH for the server's own children."""
+    asked for. `settings` and `env` are complete; `env` has the PATH for the server's own children.
+    `companion` is the command of a second server that this one works with, empty where it needs none."""
 
     language: str
     program: Path
@@ -49,6 +50,7 @@ class ResolvedServer:
     settings: Mapping[str, Any]
     env: Mapping[str, str]
     source: Source
+    companion: tuple[str, ...] = ()
 
 
 class ServerTable:
@@ -162,6 +164,7 @@ class ServerTable:
             settings=settings,
             env=env,
             source=source,
+            companion=found.companion,
         )
 
     def _not_found(
@@ -189,6 +192,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 def _behaviour(found: Installed) -> Behaviour:
     """A server may be declared as an argument of whatever starts it (`npx`, `node`, `docker`)."""
+    if found.companion:
+        return ACCOMPANIED[found.program.name]
     for word in (found.program.name, *found.command[:6]):
         known = known_behaviour(word)
         if known is not None:

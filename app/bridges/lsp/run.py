@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from app.bridges.lsp.companion import open_connection
 from app.bridges.lsp.connection import Connection, Hooks, ServerEnded
 from app.bridges.lsp.diagnostics import Diagnostics
 from app.bridges.lsp.disk_news import DiskNews
@@ -79,7 +80,7 @@ class ServerRun:
         self._disk.subscribe()
         scanning = asyncio.create_task(asyncio.to_thread(self._disk.scan), name="files for a server")
         try:
-            self.connection = await Connection.open(
+            self.connection = await open_connection(
                 place,
                 self.server,
                 root,
@@ -206,6 +207,8 @@ class ServerRun:
             if news.events or news.files:
                 self.changes += 1
                 self.diagnostics.something_changed([change.path for change in news.files], saved=False)
+            for uri in news.saved:
+                self.connection.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
             if self.server.behaviour.new_files.shown:
                 new = (change.path for change in news.files if change.kind == "created")
                 for path in islice(new, MAX_SHOWN):
@@ -220,7 +223,7 @@ class ServerRun:
 
     def _events(self, watched: WatchedGlobs, changes: Sequence[FileChange]) -> _News:
         """Blocks."""
-        news = _News([], [], [])
+        news = _News([], [], [], [])
         for change in changes:
             absolute = self._project.path / change.path
             wanted = watched.wants(absolute, change.kind)
@@ -230,6 +233,8 @@ class ServerRun:
                 news.files.append(change)
                 if not wanted:
                     news.unwanted.append(change)
+            if absolute.name in self.server.behaviour.config.saved:
+                news.saved.append(path_to_uri(absolute))
         return news
 
 
@@ -243,9 +248,13 @@ class _Late:
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What changes are to a server: the events that it wants, the changes of files that it reads, and
-    those of the latter that it does not want."""
+    """Changes of files, sorted for one server.
+
+    `events`: notifications that the server asked for. `files`: changes of files that the server reads.
+    `unwanted`: those of `files` that it did not ask for. `saved`: URIs of changed configuration files, which
+    get a save notification."""
 
     events: list[dict[str, Any]]
     files: list[FileChange]
     unwanted: list[FileChange]
+    saved: list[str]

@@ -119,6 +119,10 @@ class LanguageServer:
 
         return await self._with_run(get)
 
+    def has_open(self, path: str) -> bool:
+        """Tell whether a file (relative to the project's root) is open in the server."""
+        return self._run is not None and path in self._run.documents.paths()
+
     async def open_all(self, paths: Sequence[str]) -> None:
         """Have these files open, of those that can be read, side by side, and known to the server. Raises
         ToolError `lsp_timeout` when that takes too long."""

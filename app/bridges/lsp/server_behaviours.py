@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.bridges.lsp.language_entry import Across, Behaviour, ConfigFiles, NewFiles, ServerOptions, Signals
 
@@ -262,10 +263,11 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         settle_ms=800,
     ),
     "nextls": _LOADING,
-    "sqls": Behaviour(
-        freshness="settled",
+    "sqruff": Behaviour(
+        freshness="in_order",
+        config=ConfigFiles(saved=frozenset({".sqruff", ".sqlfluff", ".sqruffignore"})),
     ),
-    "sql-language-server": Behaviour(
+    "sqls": Behaviour(
         freshness="settled",
     ),
     "svelteserver": Behaviour(
@@ -273,12 +275,17 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         settle_ms=500,
         mixes_declarations=True,
     ),
-    # Without the hybrid mode it needs no second server for TypeScript, which only editors bring.
+    # Of release 2: without the hybrid mode it needs no second server for TypeScript.
     "vue-language-server": Behaviour(
         freshness="unoffered",
         options=ServerOptions(initialization={"vue": {"hybridMode": False}}),
     ),
 }
+ACCOMPANIED: Mapping[str, Behaviour] = {
+    # A rename that begins in a component changes modules too, which are no documents of its server.
+    "vue-language-server": replace(_TYPESCRIPT, previews=False),
+}
+"""Servers that need a companion, by the name of the program that was asked for."""
 UNKNOWN = Behaviour(
     ready="progress",
 )

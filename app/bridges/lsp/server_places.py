@@ -135,7 +135,8 @@ class ServerPlaces:
         """Return where the server is started this time, in the folder `cwd`. Raises ToolError
         `cage_unavailable`, and `program_writable_in_cage` for a program that runs with fewer rights only."""
         cages = self._cages
-        started = Started(server.command, self._project_root, cwd, server.env, server.settings)
+        command = (*server.command, *server.companion)
+        started = Started(command, self._project_root, cwd, server.env, server.settings)
         reads = None if cages is None else reading.readable
         written = await asyncio.to_thread(check_written, started, reading.agents, reads)
         if cages is None:
@@ -193,6 +194,8 @@ def server_cage(
     home = Path(environment.get("HOME") or "/")
     around = Surroundings(home, (project_root, *closed), environment)
     installed = list(needed_places(server.command, around))
+    if server.companion:
+        installed += needed_places(server.companion, around)
     for name in _COMPANIONS.get(server.language, ()):
         program = on_path(name, environment, outside=project_root)
         installed += needed_places((str(program),), around) if program is not None else ()

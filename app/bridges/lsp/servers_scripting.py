@@ -11,8 +11,8 @@ LANGUAGES = (
     LanguageEntry(
         language="python",
         candidates=(
-            server("pyright-langserver", "--stdio", npm="pyright"),
-            server("basedpyright-langserver", "--stdio", pip="basedpyright", npm="basedpyright"),
+            server("pyright-langserver", "--stdio", pip="'kaged[python-lsp]'", npm="pyright"),
+            server("basedpyright-langserver", "--stdio", pip="'kaged[python-lsp]'", npm="basedpyright"),
         ),
         extensions=all_as("python", ".py", ".pyi", ".pyw"),
         file_names=all_as("python", "SConstruct", "SConscript", "wscript"),
@@ -80,11 +80,11 @@ LANGUAGES = (
     LanguageEntry(
         language="sql",
         candidates=(
+            server("sqruff", "lsp", pip="sqruff", brew="sqruff"),
             server("sqls", go="github.com/sqls-server/sqls", brew="sqls"),
-            server("sql-language-server", "up", "--method", "stdio", npm="sql-language-server"),
         ),
         extensions=all_as("sql", ".sql"),
-        root_markers=(".sqllsrc.json",),
+        root_markers=(".sqruff", ".sqlfluff"),
     ),
     LanguageEntry(
         language="bash",

@@ -36,7 +36,13 @@ LANGUAGES = (
     ),
     LanguageEntry(
         language="vue",
-        candidates=(server("vue-language-server", "--stdio", npm="@vue/language-server@2 typescript@5"),),
+        candidates=(
+            server(
+                "vue-language-server",
+                "--stdio",
+                npm="@vue/language-server typescript@5 typescript-language-server",
+            ),
+        ),
         extensions=all_as("vue", ".vue"),
         root_markers=("vue.config.js", "vite.config.ts", "vite.config.js", "package.json"),
     ),

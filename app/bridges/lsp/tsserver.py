@@ -33,6 +33,7 @@ async def diagnostics(
 
     try:
         answers = await asyncio.gather(*map(ask, (*_ERRORS, *_HINTS) if hints else _ERRORS))
+        further = await client.further_diagnostics(path)
     except ResponseError:
         return None
     found: list[dict[str, Any]] = []
@@ -41,7 +42,7 @@ async def diagnostics(
         if not isinstance(body, list):
             return None
         found += [_diagnostic(entry) for entry in body[:MAX_ITEMS] if isinstance(entry, dict)]
-    return tuple(found)
+    return (*found, *further)
 
 
 def _diagnostic(entry: dict[str, Any]) -> dict[str, Any]:

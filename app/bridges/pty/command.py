@@ -132,6 +132,10 @@ class Command:
         await self._written()
         await self.output.close()
 
+    def read_now(self) -> None:
+        """Take in what is on the terminal, without waiting for the event loop."""
+        self._terminal.read_now()
+
     def linger(self) -> None:
         """Let what is left live on; only the end of the output is kept from now on."""
         self._read_to = self.output.position

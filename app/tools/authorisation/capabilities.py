@@ -11,8 +11,9 @@ from typing import Any
 
 from app.cages.network_rules import NetworkRules, Target, shown
 from app.errors import ToolError
+from app.ids import ROOT_AGENT
 from app.tools.authorisation.cage_policy import CagePolicy, Lack, refusal
-from app.tools.contract.call import ROOT_AGENT, ToolCallContext
+from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
 from app.tools.contract.naming import portable_name, rule_name
@@ -23,6 +24,8 @@ from app.workspace.globs import text_matches
 
 _SCOPES = {"manifest": 0, "project": 1, "session": 2, "mode": 3}
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+_KEPT_BOOKS = 128
+"""The rules change seldom, and each call asks for the same two or three uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,10 @@ class RuleBook:
         self._firm = tuple(rule for rule in self._everyones if rule.action != "ask" or _is_pinned(rule))
         self._firm_authors = tuple(rule for rule in self._firm if rule.scope == "manifest")
 
-    @classmethod
-    def about(cls, rules: Iterable[PermissionRule], subject: Subject) -> RuleBook:
+    @staticmethod
+    def about(rules: Iterable[PermissionRule], subject: Subject) -> RuleBook:
         """Return the rules that concern the use that `subject` is."""
-        return cls(rules, subject.tools, subject.capability, only_reads=subject.only_reads)
+        return _book(tuple(rules), tuple(subject.tools), subject.capability, subject.only_reads)
 
     @property
     def restricts(self) -> bool:
@@ -122,8 +125,15 @@ class RuleBook:
         return everyones
 
 
+@lru_cache(maxsize=_KEPT_BOOKS)
+def _book(
+    rules: tuple[PermissionRule, ...], tools: tuple[str, ...], capability: str | None, only_reads: bool
+) -> RuleBook:
+    return RuleBook(rules, tools, capability, only_reads=only_reads)
+
+
 def decide(rules: Iterable[PermissionRule], subject: Subject) -> Decision:
-    """Return what `rules` say about one subject; for many subjects keep a `RuleBook`."""
+    """Return what `rules` say about one subject."""
     return RuleBook.about(rules, subject).decide(subject)
 
 
@@ -161,10 +171,13 @@ def _covers(rule: PermissionRule, subject: Subject) -> bool:
 def _might_cover(rule: PermissionRule, subject: Subject) -> bool:
     if subject.dynamic:
         return True
-    return any(_may_mean(rule, text, known, subject) for text, known in subject.spellings) or any(
-        matches(rule.pattern, text, subject.kind) or _may_mean(rule, text, known, subject)
-        for text, known in subject.guesses
-    )
+    for text, known in subject.spellings:
+        if _may_mean(rule, text, known, subject):
+            return True
+    for text, known in subject.guesses:
+        if matches(rule.pattern, text, subject.kind) or _may_mean(rule, text, known, subject):
+            return True
+    return False
 
 
 def _may_mean(rule: PermissionRule, text: str, known: int, subject: Subject) -> bool:

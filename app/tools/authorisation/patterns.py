@@ -9,9 +9,10 @@ word, folder or host. Matching takes time proportional to pattern times subject.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from app.tools.contract.rules import SubjectKind
-from app.workspace.globs import closed, rule_path, text_matches
+from app.workspace.globs import closed, rule_path, text_matches, text_pattern
 
 _WILD = re.compile(r"[*?\[]")
 _ANY = re.compile(r"[*?]")
@@ -66,11 +67,18 @@ def could_match(pattern: str, known: str, kind: SubjectKind) -> bool:
 
 
 def _matches_command(pattern: str, text: str) -> bool:
+    return _command(pattern).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=2048)
+def _command(pattern: str) -> re.Pattern[str]:
+    """Return what a whole command must match."""
     if _WILD.search(pattern) is None:
-        return text == pattern or text.startswith(f"{pattern} ")
-    if pattern.endswith(" *") and text_matches(text, pattern[:-2]):
-        return True  # `git *` is also a bare `git`
-    return text_matches(text, pattern)
+        return re.compile(f"{re.escape(pattern)}(?: .*)?+", re.DOTALL)
+    whole = text_pattern(pattern).pattern
+    if pattern.endswith(" *"):  # `git *` is also a bare `git`
+        whole = f"(?:{whole}|{text_pattern(pattern[:-2]).pattern})"
+    return re.compile(whole, re.DOTALL)
 
 
 def _below_workspace(pattern: str) -> str:

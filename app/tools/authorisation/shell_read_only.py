@@ -21,9 +21,10 @@ _ANY_WORDS = frozenset(
 )  # fmt: skip
 """None of their options writes a file or runs a program."""
 _HAVE_VERSIONS = frozenset(
-    {"bun", "cargo", "deno", "gcc", "git", "go", "java", "make", "node", "npm", "pip", "pnpm", "python"}
-    | {"python3", "ruby", "rustc", "uv", "yarn"}
+    {"bun", "deno", "gcc", "git", "java", "make", "node", "npm", "pip", "python", "python3", "ruby", "uv"}
 )
+"""Not those that a file of the project has run or fetch another release of themselves: `yarn` (`yarnPath`),
+`pnpm` (`packageManager`), `cargo` (`rust-toolchain.toml`), `go` (`toolchain`)."""
 _VERSION = frozenset({"--version", "-V"})
 _NUMBERED_LINES = re.compile(r"(?:[0-9]{1,9}|\$)(?:,(?:[0-9]{1,9}|\$))?p")
 """A script of `sed -n` that prints lines by their numbers."""

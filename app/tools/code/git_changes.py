@@ -15,12 +15,13 @@ from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT
 from app.tools.code.call import CodeCall
+from app.workspace.repository import repository_options
 
 SECONDS = 10.0
 MAX_OUTPUT = 16 * 1024 * 1024
 _QUIET = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"),
-    *("-c", "core.quotePath=false", "-c", "gc.auto=0", "-c", "safe.directory=*"),
+    *("-c", "core.quotePath=false", "-c", "gc.auto=0"),
 )
 _ENVIRONMENT = ENVIRONMENT | {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -106,10 +107,13 @@ async def _filters_off(call: CodeCall) -> list[str] | None:
 async def _git(
     call: CodeCall, arguments: Sequence[str], given: bytes = b"", *, codes: tuple[int, ...] = (0,)
 ) -> bytes | None:
+    accepted = await asyncio.to_thread(repository_options, call.project.root)
+    if accepted is None:
+        return None
     try:
         children = await call.tooling.processes.for_reading(call.context)
         done = await children.run(
-            ["git", *_QUIET, *arguments],
+            ["git", *_QUIET, *accepted, *arguments],
             owner="changes",
             cwd=call.project.root,
             env=_ENVIRONMENT,

@@ -20,8 +20,9 @@ from app.tools.code.concerned import Renaming, by_server, concerned
 from app.tools.code.edits import Checked, new_contents
 from app.tools.code.left_errors import refuse_errors
 
-SECONDS = 5.0
-"""How long the servers may take to find the errors of the new contents, and as long for those of the old."""
+SECONDS = 15.0
+"""How long the servers may take to find the errors of the new contents, and as long for those of the old. On
+a busy machine they need it: in a third of that time they left renames of families unchecked."""
 AT_ONCE = 2
 MAX_CHANGED = 100
 MAX_FILES = 40

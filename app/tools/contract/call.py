@@ -14,12 +14,11 @@ import orjson
 from pydantic import Field
 
 from app.errors import ToolError
+from app.ids import ROOT_AGENT
 from app.messages import Frozen, ImageBlock
 from app.tools.contract.edit_findings import EditFindings
 from app.tools.contract.ports import ToolPorts, WriteObserver
 from app.tools.contract.rules import PermissionRule
-
-ROOT_AGENT = "primary"
 
 
 @dataclass(frozen=True, slots=True)

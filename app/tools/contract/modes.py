@@ -61,7 +61,8 @@ MODES: Mapping[ModeName, SessionMode] = {
         SessionMode(
             "ask",
             "Ask",
-            "Asks where a rule of the project file, the operator or the session asks.",
+            "Asks where a rule of the project file, the operator or the session asks. Without such a rule it "
+            "asks about nothing but what the watchdog doubts.",
             (),
         ),
         SessionMode(
@@ -85,6 +86,12 @@ def mode_rules(name: str) -> tuple[PermissionRule, ...]:
     return next((mode.rules for mode in MODES.values() if mode.name == name), MODES[PLAN].rules)
 
 
+def mode_of(rules: Iterable[PermissionRule]) -> ModeName:
+    """Return the mode of the session whose call these rules are for."""
+    found = {rule.id for rule in rules if rule.scope == "mode"}
+    return next((name for name in MODE_NAMES if name in found), DEFAULT_MODE)
+
+
 def is_planning(rules: Iterable[PermissionRule]) -> bool:
     """Tell whether the rules of a call are those of a session in plan mode."""
-    return any(rule.scope == "mode" and rule.id == PLAN for rule in rules)
+    return mode_of(rules) == PLAN

@@ -79,9 +79,10 @@ async def thrown(call: DebugCall, session: DebugSession, stop: Stop) -> Thrown |
         return None
     try:
         async with asyncio.timeout(SECONDS):
-            info = await _info(call, stop.thread_id)
-            answer = await call.ask("stackTrace", threadId=stop.thread_id, startFrame=0, levels=MAX_FRAMES)
-    except (ToolError, TimeoutError):
+            info, answer = await asyncio.gather(_info(call, stop.thread_id), _stack(call, stop.thread_id))
+    except TimeoutError:
+        return None
+    if answer is None:
         return None
     frames = [one for one in objects(answer.get("stackFrames"))[:MAX_FRAMES] if type(one.get("id")) is int]
     number = await call.aside(first_of_project, call, frames)
@@ -100,6 +101,13 @@ async def _info(call: DebugCall, thread: int) -> dict[str, Any]:
         return await call.ask("exceptionInfo", threadId=thread)
     except ToolError:
         return {}
+
+
+async def _stack(call: DebugCall, thread: int) -> dict[str, Any] | None:
+    try:
+        return await call.ask("stackTrace", threadId=thread, startFrame=0, levels=MAX_FRAMES)
+    except ToolError:
+        return None
 
 
 def first_of_project(call: DebugCall, frames: list[dict[str, Any]]) -> int | None:

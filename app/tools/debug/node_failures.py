@@ -15,8 +15,11 @@ from typing import Any
 
 import orjson
 
+from app.bridges.dap.manager import THROWN
 from app.errors import ToolError
 from app.tools.debug.one_run import OneRun, Preparation
+from app.tools.debug.parameters import DebugParams
+from app.tools.debug.program_command import read_command
 from app.tools.debug.project_test import Runner, read_test
 from app.tools.processes.foreign_text import clean, one_line
 
@@ -31,10 +34,7 @@ _NODE = (
     "--test-reporter=spec --test-reporter-destination=stdout "
     "--test-reporter={} --test-reporter-destination=stderr"
 )
-_ARGUMENTS: Mapping[Runner, str] = {
-    "vitest": "--reporter=default --reporter={}",
-    "jest": "--reporters=default --reporters={}",
-}
+_ARGUMENTS: Mapping[Runner, str] = {"vitest": "--reporter", "jest": "--reporters"}
 BEGINNING = frozenset(_ARGUMENTS)
 """Runners that tell where the tests begin. What they throw before does not matter."""
 
@@ -51,20 +51,28 @@ class Told:
 
 
 def have_told(run_of: Preparation, reporter: str) -> Runner | None:
-    """Have the runner of a test tell of failures, and return which one it is; None for another program."""
-    params = run_of.call.params
-    if params.test is None or run_of.request.runtime != "node":
+    """Have the runner of tests tell of failures, and return which one it is; None for another program."""
+    runner, request = _runner(run_of.call.params), run_of.request
+    if runner is None or request.runtime != "node":
         return None
-    runner, request = read_test(params.test, params.runner).runner, run_of.request
     if runner == "node":
         options = tuple(one.format(reporter) for one in _NODE.split())
         run_of.request = replace(request, options=(*request.options, *options))
     elif runner in _ARGUMENTS:
-        arguments = tuple(one.format(reporter) for one in _ARGUMENTS[runner].split())
-        run_of.request = replace(request, args=(*request.args, *arguments))
+        option = _ARGUMENTS[runner]
+        chosen = any(one.partition("=")[0] == option for one in request.args)
+        usual = () if chosen else (f"{option}=default",)
+        run_of.request = replace(request, args=(*request.args, *usual, f"{option}={reporter}"))
     else:
         return None
     return runner
+
+
+def _runner(params: DebugParams) -> Runner | None:
+    """Return the runner that a call names, by a test or by a command line."""
+    if params.test is not None:
+        return read_test(params.test, params.runner).runner
+    return read_command(params.command, params.runtime).runner if params.command is not None else None
 
 
 async def told(run: OneRun) -> Told | None:
@@ -78,6 +86,26 @@ async def told(run: OneRun) -> Told | None:
         return None
     text = clean(answer.get("result"), MAX_TOLD).strip("'\"`")
     return _read(text) if text else Told(begins=True)
+
+
+def place_of(run: OneRun) -> tuple[str, int]:
+    """Return the file and the line in which the program stands."""
+    frame = run.stop.frame or {}
+    source = frame.get("source")
+    return str(source.get("path") if isinstance(source, dict) else None), int(frame.get("line") or 0)
+
+
+async def thrown_before(run: OneRun) -> int:
+    """Return how many errors the program has thrown where it stands, as far as that is known."""
+    frame = run.stop.frame or {}
+    try:
+        answer = await run.call.ask(
+            "evaluate", expression=f"{THROWN}.count", frameId=frame.get("id"), context="repl"
+        )
+    except ToolError:
+        return 0
+    text = one_line(answer.get("result"), MAX_TYPE)
+    return int(text) if text.isascii() and text.isdecimal() else 0
 
 
 def _read(text: str) -> Told | None:

@@ -10,6 +10,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from app.tools.debug.project_test import Runner
+from app.tools.debug.runner_command import NODE_VALUES, read_runner
 from app.tools.debug.wrong_parameter import wrong
 
 _PYTHON = re.compile(r"python[\d.]*")
@@ -24,20 +26,25 @@ _BY_WORD = {
 }
 _CODE = frozenset({"-c", "-e", "-p", "--eval", "--print", "-m"})
 """Options that name something else to run than a file."""
-_WITH_VALUE = frozenset({"-X", "-W", "-r", "--require", "--import"})
+_WITH_VALUE = frozenset({"-X", "-W", *NODE_VALUES})
 _MODULES = frozenset({"pytest", "unittest"})
-_EXAMPLE = "give `python app.py`, `python -m package`, `node app.js`, `go run ./pkg`, `./program`, or a test"
+_EXAMPLE = (
+    "give `python app.py`, `python -m package`, `node app.js`, `node --test a.test.js`, `npx jest`, "
+    "`go run ./pkg`, `./program`, or a test"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCommand:
-    """`script` is the file as the caller wrote it; None where a module runs."""
+    """`script` is the file as the caller wrote it; None where a module runs, or a `runner` of Node's tests
+    that the project has."""
 
     runtime: str
     script: str | None
     args: tuple[str, ...] = ()
     module: str | None = None
     options: tuple[str, ...] = ()
+    runner: Runner | None = None
 
 
 def read_command(text: str, runtime: str | None) -> ProgramCommand:
@@ -50,6 +57,9 @@ def read_command(text: str, runtime: str | None) -> ProgramCommand:
         raise wrong("command", f"is empty; {_EXAMPLE}")
     first, rest = words[0], words[1:]
     name = first.rpartition("/")[2]
+    tests = read_runner(words)
+    if tests is not None:
+        return ProgramCommand("node", tests.script, tests.args, options=tests.options, runner=tests.runner)
     if first in _MODULES:
         return ProgramCommand("python", None, tuple(rest), module=first)
     if name == "go" and rest[:1] == ["run"] and len(rest) > 1:

@@ -18,11 +18,11 @@ from app.tools.debug.debugger_cage import cage_for, reads_of
 from app.tools.debug.exception_stop import choice_of
 from app.tools.debug.program_command import ProgramCommand, read_command
 from app.tools.debug.project_test import ProjectTest, dotted_name, read_test
+from app.tools.debug.runner_command import PROGRAMS
 from app.tools.debug.rust_test import built_test
 from app.tools.debug.wrong_parameter import wrong
 
 _NOT_SEEN = frozenset({"capability_denied", "permission_denied", "file_not_found"})
-_PROGRAMS: Mapping[str, str] = {"vitest": "vitest/vitest.mjs", "jest": "jest/bin/jest.js"}
 _FOLDERS: Mapping[str, str] = {"go": "go.mod", "cargo": "Cargo.toml"}
 
 
@@ -75,9 +75,13 @@ async def _script(call: DebugCall) -> Program:
 async def _command(call: DebugCall, command: ProgramCommand) -> Program:
     script = await call.named(command.script or call.params.cwd or ".")
     folder = script if command.script is None else await _folder_of(call, script)
+    file = script.real
+    if command.script is None and command.runner is not None and command.runner in PROGRAMS:
+        inside = Path("node_modules", *PROGRAMS[command.runner].split("/"))
+        file = await call.aside(_above, call, folder, str(inside)) / inside
     return Program(
         command.runtime,
-        script.real,
+        file,
         folder.real,
         command.args,
         module=command.module,
@@ -156,7 +160,7 @@ async def _script_test(
     if test.runner == "node":
         options = ("--test-name-pattern", f"^{_literal(test.name)}$") if test.name else ()
         return Program(runtime, named.real, folder.real, options=options)
-    inside = Path("node_modules", *_PROGRAMS[test.runner].split("/"))
+    inside = Path("node_modules", *PROGRAMS[test.runner].split("/"))
     home = await call.aside(_above, call, named, str(inside))
     name = ("-t", _literal(test.name)) if test.name else ()
     place = await call.aside(os.path.relpath, named.real, home)
@@ -171,16 +175,17 @@ def _literal(name: str) -> str:
 
 
 def _above(call: DebugCall, named: Named, file: str) -> Path:
-    """Return the nearest folder above a test that has a file, up to the project's root. Blocking."""
+    """Return the nearest folder above a test, or a folder itself, that has a file, up to the project's root.
+    Blocking."""
     root = Path(os.path.realpath(call.context.project_root))
-    for folder in named.real.parents:
+    for folder in (named.real, *named.real.parents):
         if os.path.isfile(folder / file):
             return folder
         if folder == root:
             break
     raise ToolError(
         "test_runner_not_found",
-        f"there is no {file} in a folder above {named.shown}: install the runner in the project, or name "
-        "another one",
+        f"there is no {file} in {named.shown} or a folder above it: install the runner in the project, or "
+        "name another one",
         detail={"missing": file},
     )

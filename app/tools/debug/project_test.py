@@ -15,9 +15,10 @@ from typing import Literal
 from app.tools.debug.wrong_parameter import wrong
 
 Runner = Literal["pytest", "unittest", "node", "vitest", "jest", "go", "cargo"]
+SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _BY_ENDING: Mapping[str, Runner] = {
     ".py": "pytest",
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"), "node"),
+    **dict.fromkeys(SCRIPTS, "node"),
     ".go": "go",
     ".rs": "cargo",
 }

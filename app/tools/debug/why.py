@@ -6,6 +6,7 @@ at most 4 KB. Never: the agent's own session, which stays as it is.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from app.bridges.dap.manager import LIBRARIES, ExceptionChoice, Mode
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.exception_stop import Thrown, first_of_project, locals_of, thrown
-from app.tools.debug.node_failures import BEGINNING, Told, have_told, told
+from app.tools.debug.node_failures import BEGINNING, Told, have_told, place_of, thrown_before, told
 from app.tools.debug.one_run import OneRun, Preparation, prepared
 from app.tools.debug.results import DebugResult, ExceptionShown, ProjectFrame
 from app.tools.debug.small_answer import fitting
@@ -26,7 +27,7 @@ from app.tools.processes.foreign_text import clean, objects
 
 MAX_STOPS = 200
 """After so many exceptions only those that nobody catches are stops."""
-MAX_STOPS_OF_TOLD = 10
+MAX_STOPS_OF_TOLD = 6
 """Likewise where the runner tells what has failed: what is told without a stop has no locals."""
 MAX_FRAMES = 5
 FRAMES_WITH_LOCALS = 3
@@ -73,17 +74,23 @@ async def why(call: DebugCall) -> DebugResult:
     reporter = behaviour.process.reporter
     runner = await call.aside(have_told, run_of, reporter) if reporter else None
     most = MAX_STOPS if runner is None else MAX_STOPS_OF_TOLD
+    chosen = ExceptionChoice(mode, once_until=0 if runner is None else most)
     failures: list[Failure] = []
     reports: list[Told] = []
-    async with run_of.started(ExceptionChoice(last if runner in BEGINNING else mode)) as run:
+    places: set[tuple[str, int]] = set()
+    async with run_of.started(ExceptionChoice(last) if runner in BEGINNING else chosen) as run:
         while run.stop.status == "stopped" and not run.is_late:
             tells = await told(run) if runner is not None else None
             if tells is None:
-                failures.append(await _failure(run))
-                if len(failures) == most:
+                place = place_of(run)
+                enough = runner is not None and place in places and await thrown_before(run) >= most
+                if not enough:
+                    failures.append(await _failure(run))
+                    places.add(place)
+                if enough or len(failures) == most:
                     await run_of.breakpoints.set_exceptions(ExceptionChoice(last))
             elif tells.begins:
-                await run_of.breakpoints.set_exceptions(ExceptionChoice(mode))
+                await run_of.breakpoints.set_exceptions(chosen)
             else:
                 reports.append(tells)
             await run.go_on()
@@ -104,10 +111,9 @@ async def _failure(run: OneRun) -> Failure:
     if found is None:
         found = await _marked(run)
     rows = await run.call.aside(_frames, run.call, found)
-    shown: list[ProjectFrame] = []
-    for row, frame in rows:
-        local = await locals_of(run.call, frame) if len(shown) < FRAMES_WITH_LOCALS else None
-        shown.append(row.model_copy(update={"locals": local}))
+    known = await asyncio.gather(*(locals_of(run.call, frame) for _, frame in rows[:FRAMES_WITH_LOCALS]))
+    of_frames = [*known, *(None for _ in rows[FRAMES_WITH_LOCALS:])]
+    shown = [row.model_copy(update={"locals": one}) for (row, _), one in zip(rows, of_frames, strict=True)]
     return Failure(found.type, found.message, shown)
 
 
@@ -179,7 +185,7 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure], reports: Seque
         adapter=run.session.adapter,
         exit_code=code,
         output=output[-MAX_TAIL:] or None,
-        note=_NOTES.get("many" if many and outcome == "failed" else outcome) if chosen is None else None,
+        note=_note(outcome, many, code) if chosen is None else None,
     )
     if chosen is not None:
         message = chosen.message or _said_by_go(chosen, output)
@@ -189,8 +195,17 @@ def _answer(run: OneRun, late: bool, failures: Sequence[Failure], reports: Seque
         }
         if chosen.frames and chosen.frames[0].locals is None and reports:
             fields["note"] = _NOTES["told"]
+        elif many:
+            fields["note"] = _NOTES["first"]
         result = result.model_copy(update=fields)
     return fitting(result, MAX_BYTES)
+
+
+def _note(outcome: str, many: bool, code: int | None) -> str | None:
+    """Return what an answer says that has no exception."""
+    if outcome == "passed" and code is None:
+        return _NOTES["no_code"]
+    return _NOTES.get("many" if many and outcome == "failed" else outcome)
 
 
 def _reported(of_output: Sequence[Failure]) -> Failure | None:
@@ -203,8 +218,12 @@ def _reported(of_output: Sequence[Failure]) -> Failure | None:
 
 _NOTES: Mapping[str, str] = {
     "passed": "It ran to its end, and nothing failed.",
+    "no_code": "It ran to its end, and no exception was seen to fail it. The debugger does not report its "
+    "exit code: see output.",
     "failed": "It failed, and not by an exception that comes from the project's code; see output.",
     "many": f"More than {MAX_STOPS} exceptions were thrown, and which one fails it is not known; see output.",
+    "first": f"More than {MAX_STOPS} exceptions were thrown. It is one of the first {MAX_STOPS}, and the "
+    "output has its message; a later one with the same message is not known.",
     "told": "The runner reports it. The program was not stopped there, and the locals are not known: "
     "run_to shows those of a line.",
     "timed_out": "It did not end within `timeout` and was ended.",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 MAX_BYTES = 3_750_000
 """Base64 makes five million characters of it, the most that providers take."""
 MAX_SIDE = 8000
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+ImageType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+IMAGE_TYPES: frozenset[str] = frozenset(get_args(ImageType))
 _SIZE_MARKERS = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
 
 

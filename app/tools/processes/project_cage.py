@@ -13,6 +13,7 @@ from typing import Any
 import app
 from app.cages.cage import Cage, Mount
 from app.programs import find_program, own_packages
+from app.workspace.repository import repository_top
 
 OWN_FOLDERS = (Path(app.__file__).parent, own_packages())
 """The daemon's own programs that run in such a cage, with their settings."""
@@ -75,7 +76,7 @@ def _is_granted(path: Path, granted: Sequence[Mount]) -> bool:
 
 def above(root: Path) -> list[Path]:
     """Return the repository's folder and the rules above `root`, where the repository begins above it."""
-    top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
+    top = repository_top(root)
     if top is None or top == root:
         return []
     folders = [one for one in root.parents if one.is_relative_to(top)]
@@ -95,7 +96,7 @@ def cage_for_git(root: Path, objects: Path, closed: Sequence[Path]) -> Cage:
 def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
     """Return the folders of a repository that lie elsewhere: of a linked working tree, a submodule, or a
     clone that shares objects. A project may say so of any folder: only what looks like one is shown."""
-    top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
+    top = repository_top(root)
     if top is None:
         return []
     git = _line_of(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"

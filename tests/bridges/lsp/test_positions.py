@@ -130,10 +130,13 @@ def test_a_large_file_costs_little(name):
         assert index.line_count > 9_000
         return time.perf_counter() - began
 
+    def made() -> float:
+        began = time.perf_counter()
+        LineIndex(text)
+        return time.perf_counter() - began
+
     assert min(once() for _ in range(5)) < 0.05
-    began = time.perf_counter()
-    LineIndex(text)
-    assert time.perf_counter() - began < 0.002
+    assert min(made() for _ in range(5)) < 0.002
 
 
 def test_a_long_line_of_wide_characters_is_converted_without_a_loop_over_it():

@@ -270,18 +270,34 @@ def test_the_compiler_is_a_server_from_release_7_on(machine: Machine) -> None:
 
 
 @pytest.mark.requirement("language_servers.real.vue")
-def test_vue_is_run_up_to_release_2_which_needs_no_editor(machine: Machine) -> None:
+def test_vue_of_release_3_has_a_typescript_server_beside_it(machine: Machine) -> None:
     machine.has("node")
     packages = machine.home / "global" / "node_modules"
     script = program(packages / "@vue" / "language-server" / "bin" / "vue-language-server.js")
     (machine.bin / "vue-language-server").symlink_to(script)
-    program(packages / "typescript" / "lib" / "typescript.js")
-    (script.parent.parent / "package.json").write_text('{"version": "3.3.11"}')
-    assert "is release 3.3.11, which needs a TypeScript server" in machine.refusal("vue").message
-    (script.parent.parent / "package.json").write_text('{"version": "2.2.12"}')
-    options = machine.resolve("vue").behaviour.options.initialization
+    library = packages / "typescript" / "lib"
+    package = script.parent.parent
+    (package / "package.json").write_text('{"version": "3.3.11"}')
+    assert "has no TypeScript 5 beside it" in machine.refusal("vue").message
+    program(library / "tsserver.js")
+    assert "needs typescript-language-server beside it" in machine.refusal("vue").message
+    machine.has("typescript-language-server")
+    first = machine.bin / "typescript-language-server"
+    found = machine.resolve("vue")
+    assert (found.program, found.command) == (machine.bin / "vue-language-server", (str(first), "--stdio"))
+    assert found.companion == (str(found.program), "--stdio", f"--tsdk={library}")
+    options = found.behaviour.options.initialization
+    assert options["tsserver"]["path"] == str(library / "tsserver.js")
+    plugin = {"name": "@vue/typescript-plugin", "location": str(package), "languages": ["vue"]}
+    assert options["plugins"] == [plugin]
+    beside = program(packages / ".bin" / "typescript-language-server")
+    assert machine.resolve("vue").command == (str(beside), "--stdio")
+    (package / "package.json").write_text('{"version": "2.2.12"}')
+    alone = machine.resolve("vue")
+    assert (alone.command, alone.companion) == ((str(alone.program), "--stdio"), ())
+    options = alone.behaviour.options.initialization
     assert options["vue"] == {"hybridMode": False}
-    assert options["typescript"] == {"tsdk": str(packages / "typescript" / "lib")}
+    assert options["typescript"] == {"tsdk": str(library)}
 
 
 @pytest.mark.requirement("language_servers.servers.typescript")

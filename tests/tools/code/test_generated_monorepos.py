@@ -44,6 +44,13 @@ async def test_a_rename_leaves_no_error(tmp_path: Path, language: str) -> None:
 
 
 @pytest.mark.requirement("language_servers.monorepos.checked")
+@pytest.mark.parametrize("seed", [5, 14])
+async def test_packages_that_nothing_has_opened_are_renamed_in(tmp_path: Path, seed: int) -> None:
+    """gopls says that their files have version 0, which no document has."""
+    assert await outcome(tmp_path / "one", "go", seed) == "renamed"
+
+
+@pytest.mark.requirement("language_servers.monorepos.checked")
 @pytest.mark.parametrize("language", GENERATORS)
 @pytest.mark.timeout(3600)
 async def test_no_rename_of_forty_leaves_an_error(tmp_path: Path, language: str) -> None:

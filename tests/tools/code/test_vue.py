@@ -1,4 +1,4 @@
-"""Vue by its real server, of release 2, which needs no second server beside it."""
+"""Vue by its real server: of release 2, which works alone, and of release 3 with TypeScript's beside it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from app.bridges.lsp.manager import Declarations, Declared
+from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
 from tests.driver.language_servers import server_command
-from tests.tools.code.conftest import CodeDesk, code_desk
+from tests.tools.code.conftest import DEADLINE, CodeDesk, code_desk
 from tests.tools.code.test_svelte_and_php import errors, lines
 
 pytestmark = [
@@ -33,13 +33,17 @@ FILES = {
 }
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def vue(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CodeDesk]:
-    declared = Declared(language="vue", command=server_command("vue"))
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=("vue", "vue-3"))
+async def vue(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[CodeDesk]:
+    declared = Declared(language="vue", command=server_command(request.param))
+    limits = ServerLimits(request_seconds=DEADLINE)
     async with code_desk(
-        tmp_path_factory.mktemp("vue"), declarations=Declarations(project=(declared,))
+        tmp_path_factory.mktemp("vue"), declarations=Declarations(project=(declared,)), limits=limits
     ) as desk:
         desk.put_all(FILES)
+        await desk.lsp("references", path="src/Yard.vue", line=4, symbol="lifted")  # waits for a first load
         yield desk
 
 

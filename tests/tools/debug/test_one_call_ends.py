@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,30 @@ import pytest
 from tests.driver.debug_adapters import adapter_path, built, copy_of
 from tests.driver.debug_desk import DebugDesk, debug_desk
 
-ROUNDS = 40
+ROUNDS = 3
 LONGEST_SECONDS = 3.0
-PYTHON = {"command": "python locks.py"}
-CPP = {"command": "./locks", "runtime": "cpp"}
+PROGRAMS: tuple[tuple[dict[str, str], str, int, int], ...] = (
+    ({"command": "python locks.py"}, "locks.py", 10, 17),
+    ({"command": "./locks", "runtime": "cpp"}, "locks.cpp", 10, 17),
+    ({"command": "node spins.js"}, "spins.js", 1, 3),
+    ({"runtime": "go", "script": "go/main"}, "go/main.go", 12, 28),
+    ({"command": "./rusty", "runtime": "rust"}, "rusty.rs", 5, 17),
+)
 CALLS: tuple[dict[str, Any], ...] = tuple(
     {"action": action, **program, **more}
-    for program, source in ((PYTHON, "locks.py"), (CPP, "locks.cpp"))
+    for program, source, often, once in PROGRAMS
     for action, more in (
         ("why", {}),
-        ("trace", {"at": [{"path": source, "line": 10, "expressions": ["1"]}]}),
-        ("run_to", {"path": source, "line": 17}),
+        ("trace", {"at": [{"path": source, "line": often, "expressions": ["1"]}]}),
+        ("run_to", {"path": source, "line": once}),
     )
 )
+"""In Python, C++, Node, Go and Rust."""
 
 
-async def given_up(desk: DebugDesk, chance: random.Random) -> None:
+async def given_up(desk: DebugDesk, call: dict[str, Any], chance: random.Random) -> None:
     """Begin a call, and cancel it, or end its run, at some moment."""
-    call = {**chance.choice(CALLS), "timeout": 60_000}
+    call = {**call, "timeout": 60_000}
     agent = desk.context
     task = asyncio.create_task(desk.call("debug", call))
     await asyncio.wait({task}, timeout=chance.uniform(0, LONGEST_SECONDS))
@@ -46,15 +53,18 @@ async def given_up(desk: DebugDesk, chance: random.Random) -> None:
 @pytest.mark.parametrize("caged", [False, True], ids=["free", "caged"])
 async def test_calls_that_are_given_up_leave_nothing(tmp_path: Path, caged: bool) -> None:
     """The desk sees to it that no process is left."""
-    adapter_path("lldb-dap")
+    for adapter in ("lldb-dap", "js-debug", "delve"):
+        adapter_path(adapter)
     chance = random.Random(18)
     root = copy_of("hanging", tmp_path)
-    built(root / "locks.cpp")
+    shutil.copy(root / "locks.rs", root / "rusty.rs")
+    for source in ("locks.cpp", "rusty.rs", "go/main.go"):
+        built(root / source)
     async with debug_desk(tmp_path, root) as desk:
         agent: Any = desk
         if caged:
             agent = desk.caged(("rw", "."), capabilities=["exec"], seccomp="relaxed")
-        for _ in range(ROUNDS):
-            await given_up(agent, chance)
+        for call in chance.sample(CALLS * ROUNDS, len(CALLS) * ROUNDS):
+            await given_up(agent, call, chance)
             await agent.answer("disconnect")
             assert desk.debuggers.active == 0

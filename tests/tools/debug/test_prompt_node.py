@@ -19,14 +19,18 @@ PROGRAM = f"""
 const {{ readdirSync, readlinkSync }} = require("node:fs");
 const {{ spawnSync }} = require("node:child_process");
 const port = new URL(require("node:inspector").url()).port;
-for (const fd of readdirSync("/proc/self/fd")) {{
+let state = "late";
+const until = Date.now() + 30_000; // a process of its own sets it, beside the program
+const fds = () => (state === "late" && Date.now() < until ? readdirSync("/proc/self/fd") : []);
+for (let round = fds(); round.length > 0; round = fds()) for (const fd of round) {{
   let link = "";
   try {{ link = readlinkSync(`/proc/self/fd/${{fd}}`); }} catch {{ continue; }}
   if (!link.startsWith("socket:")) continue;
   const stdio = [Number(fd), "pipe", "ignore"];
   const found = spawnSync(process.argv[2], ["-c", {LOOKS!r}], {{ stdio, env: {{}} }}).stdout.toString();
-  if (found.startsWith(`${{port}} `)) console.log("the inspector answers", found.trim().split(/ (.*)/)[1]);
+  if (found.startsWith(`${{port}} `)) state = found.trim().split(/ (.*)/)[1];
 }}
+console.log("the inspector answers", state);
 console.log("options", process.env.NODE_OPTIONS.includes("--max-http-header-size=9999"));
 null.price;
 """

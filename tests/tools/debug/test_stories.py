@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,13 +22,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
     """A project of the Python fixture programs."""
     async with debug_desk(tmp_path, copy_of("python", tmp_path)) as opened:
         yield opened
-
-
-def process_in(output: str) -> int:
-    """Return the process id that a fixture program has written."""
-    found = re.search(r"(?:running|deaf|child) (\d+)", output)
-    assert found is not None, output
-    return int(found[1])
 
 
 async def at_mark(desk: DebugDesk, script: str, mark: str, **params: Any) -> Any:
@@ -170,8 +162,8 @@ async def test_a_server_can_be_attached_to_again(desk: DebugDesk) -> None:
 
 @pytest.mark.requirement("debugger.stories.sigterm", "debugger.session.descendants")
 async def test_a_program_that_ignores_every_hint_is_gone_after_disconnect(desk: DebugDesk) -> None:
-    found = await at_mark(desk, "ignores_sigterm.py", "loop")
-    deaf = process_in(found["output"])
+    await at_mark(desk, "ignores_sigterm.py", "loop")
+    deaf = int(await desk.local("process"))  # its output may come after the stop
     assert lives(deaf)
     assert (await desk.debug("disconnect"))["debuggee_terminated"]
     await gone(deaf)
@@ -179,8 +171,8 @@ async def test_a_program_that_ignores_every_hint_is_gone_after_disconnect(desk: 
 
 @pytest.mark.requirement("debugger.stories.forks", "debugger.session.descendants")
 async def test_a_child_with_a_session_of_its_own_is_gone_after_disconnect(desk: DebugDesk) -> None:
-    found = await at_mark(desk, "forks.py", "forked")
-    child = process_in(found["output"])
+    await at_mark(desk, "forks.py", "forked")
+    child = int(await desk.local("child"))
     assert lives(child)
     await desk.debug("disconnect")
     await gone(child)
@@ -220,10 +212,9 @@ async def test_a_program_that_exits_at_once_has_exited(desk: DebugDesk, stop_on_
 
 @pytest.mark.requirement("debugger.stories.endless", "debugger.stop.timeout")
 async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
-    found = await desk.debug("launch", script="never_stops.py", timeout=1_500, **RUN)
+    found = await desk.debug("launch", script="never_stops.py", timeout=5_000, **RUN)
     assert found["status"] == "running"
     assert found["timed_out"]
-    running = process_in(found["output"])
     assert (await desk.refused("variables")).code == "not_stopped"
     assert (await desk.refused("continue")).code == "not_stopped"
     found = await desk.debug("pause")
@@ -231,7 +222,8 @@ async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
     assert found["stopped_reason"] == "pause"
     top = next(frame for frame in (await desk.debug("stack_trace"))["frames"] if frame.get("path"))
     rounds = int(await desk.local("rounds", frame_id=top["id"]))
-    assert rounds > 0
+    running = int(await desk.local("process", frame_id=top["id"]))
+    assert rounds > 0 and lives(running)
     assert (await desk.refused("pause")).code == "not_running"
     assert (await desk.debug("continue", timeout=300))["timed_out"]
     await desk.debug("pause")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import Declared
+from app.daemon import debug_terminals
 from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 
 PROGRAM = """\
@@ -68,3 +69,16 @@ async def test_what_runs_on_the_terminal_ends_with_the_debug_session(desk: Debug
     assert lives(pid) and lives(child)
     await desk.debuggers.end_run("ses_1", "primary")
     await gone(pid, child)
+
+
+@pytest.mark.requirement("debugger.order.terminal")
+async def test_a_stop_has_all_that_was_written_on_the_terminal_before_it(
+    desk: DebugDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug_terminals, "SHOWN_SECONDS", 600)
+    for line in (10, 11):
+        await desk.debug("set_breakpoint", path="tell it's.py", line=line)
+    first = await desk.debug("launch", **RUN, stop_on_entry=False)
+    assert told_pid(first["output"])
+    second = await desk.debug("continue")
+    assert (second["location"]["line"], second["output"]) == (11, "total 1\n")

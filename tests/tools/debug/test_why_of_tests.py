@@ -132,3 +132,11 @@ async def test_a_program_that_throws_hundreds_of_exceptions_is_run_to_its_end(
         assert found["exception"]["message"] == message and found["project_frames"][0]["line"] == 6
     else:
         assert "exception" not in found and "200" in found["note"]
+
+
+@pytest.mark.requirement("debugger.why")
+async def test_an_exception_among_the_first_is_answered_with_a_note(desk: DebugDesk) -> None:
+    desk.put("app.py", "import sys\n\nimport many\n\nmany.caught(400)\nprint('0')\nsys.exit(3)\n")
+    found = await desk.debug("why", command="python app.py", timeout=120_000)
+    assert (found["exit_code"], found["exception"]) == (3, {"type": "KeyError", "message": "0"}), found
+    assert "one of the first 200" in found["note"]
