@@ -115,13 +115,13 @@ class FakeProvider:
         self._changed.clear()
         await self._changed.wait()
 
-    async def until_requests(self, count: int, seconds: float = 10.0) -> None:
+    async def until_requests(self, count: int, seconds: float = 45.0) -> None:
         """Wait until `count` requests have arrived in all."""
         async with asyncio.timeout(seconds):
             while self.request_count < count:
                 await self.changed()
 
-    async def until_disconnects(self, count: int = 1, seconds: float = 10.0) -> float:
+    async def until_disconnects(self, count: int = 1, seconds: float = 45.0) -> float:
         """Wait until `count` clients left in the middle of an answer; return the (monotonic) time
         of the last one."""
         async with asyncio.timeout(seconds):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.driver.loop_watch import watched_loop
+from tests.driver.loop_watch import LongestTurn, watched_loop
 from tests.driver.sessions import Driver, check_stream, driven
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -64,6 +65,28 @@ def test_the_watchdog_barks() -> None:
 
     with pytest.raises(AssertionError, match="held up"), watched_loop():
         asyncio.run(block())
+
+
+def test_the_watchdog_does_not_bark_at_its_own_reading() -> None:
+    """Its reading of files gives the interpreter's lock away, which a busy thread then keeps for a while."""
+    ended = threading.Event()
+
+    def compute() -> None:
+        while not ended.is_set():
+            sum(range(1_000))
+
+    async def nothing() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0.006)
+
+    busy = threading.Thread(target=compute)
+    busy.start()
+    try:
+        with watched_loop():
+            asyncio.run(nothing())
+    finally:
+        ended.set()
+        busy.join()
 
 
 async def test_a_long_conversation_is_read_back_without_holding_up_the_loop(
@@ -125,3 +148,18 @@ async def test_two_hundred_runs_leave_no_task_and_no_file_open(
             while len(asyncio.all_tasks()) > tasks or open_files() > files:  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0.05)
         assert fake.request_count == 2 * 205
+
+
+async def test_the_longest_turn_is_the_loop_threads_own_time() -> None:
+    longest = LongestTurn()
+    await asyncio.sleep(0)
+    until = time.thread_time() + 0.1
+    while time.thread_time() < until:
+        pass
+    await asyncio.sleep(0.01)
+    assert 0.1 <= longest.stop() < 0.2
+    longest = LongestTurn()
+    await asyncio.sleep(0.01)
+    time.sleep(0.3)  # noqa: ASYNC251  (as when another process has the processor)
+    await asyncio.sleep(0.01)
+    assert longest.stop() < 0.1

@@ -251,7 +251,7 @@ async def test_stopping_the_run_withdraws_the_question_at_once(
     async with asked.watching() as watch:
         await asked.post("Push")
         (question,) = await until_asked(watch)
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(20):
             await asked.session_call("POST", "/cancel")
         await watch.until_state("idle")
         late = await answer(asked, question, answer="once", status=409)
@@ -339,8 +339,9 @@ async def test_a_daemon_that_stops_in_good_order_does_not_wait_for_the_human(
 ) -> None:
     root = write_project(tmp_path / "asking", ASKING_YAML)
     fake.script(*asks(call("git push")))
-    async with asyncio.timeout(8):
-        async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+    async with asyncio.timeout(40):
+        patient = {**settings_overrides, "daemon": {"shutdown_grace_seconds": 60}}
+        async with driven(tmp_path / "data", root, **patient) as driver:
             async with driver.watching() as watch:
                 await driver.post("Push")
                 await until_asked(watch)

@@ -21,12 +21,21 @@ from tests.fakes.provider_server import FakeProvider
 ENDLESS = """\
 import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def begun():
+    open(f"../process-{os.getpid()}", "w").close()
+    print("pids", os.getpid(), flush=True)
+begun()
+reader, writer = os.pipe()
 if os.fork() == 0:
     os.setsid()
-print("pids", os.getpid(), flush=True)
+    begun()
+    os.write(writer, b"1")
+else:
+    os.read(reader, 1)
 while True:
     time.sleep(0.05)
 """
+LOOP = {"action": "set_breakpoint", "path": "endless.py", "line": len(ENDLESS.splitlines())}
 LAUNCH = {
     "action": "launch",
     "runtime": "python",
@@ -46,19 +55,27 @@ async def driver(tmp_path: Path, settings_overrides: dict[str, Any]) -> AsyncIte
         yield driver
 
 
-def pids_in(watch: Watch) -> list[int]:
+def shown_pids(watch: Watch) -> list[int]:
     shown = "".join(frame["payload"]["text"] for frame in watch.of("tool.progress"))
     return [int(pid) for pid in re.findall(r"pids (\d+)", shown)]
 
 
-async def until_launched(watch: Watch, *, ends: bool = False) -> list[int]:
-    """Wait for the answer of the launch; return the processes of the program, which live unless the run
-    `ends` by itself in this moment."""
+async def both_pids(folder: Path) -> list[int]:
+    """Return the processes of the program, once both have begun. A busy machine may need more time for that
+    than the launch waits."""
+    async with asyncio.timeout(60):
+        while True:
+            found = [int(one.name.removeprefix("process-")) for one in folder.glob("process-*")]
+            if len(found) == 2:
+                return found
+            await asyncio.sleep(0.02)
+
+
+async def until_launched(watch: Watch, folder: Path) -> list[int]:
+    """Wait for the answer of the launch; return the processes of the program."""
     result = await watch.until_type("message.tool_result")
     assert not result["payload"]["isError"], result
-    pids = pids_in(watch)
-    assert len(pids) == 2 and (ends or all(map(lives, pids)))
-    return pids
+    return await both_pids(folder)
 
 
 async def audited(driver: Driver, event: str) -> list[dict[str, Any]]:
@@ -71,14 +88,15 @@ async def audited(driver: Driver, event: str) -> list[dict[str, Any]]:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.requirement("debugger.session.run_end", "debugger.stop.progress")
-async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider) -> None:
+@pytest.mark.requirement("debugger.session.run_end")
+async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider, tmp_path: Path) -> None:
     """Auto-cleanup on run end: cancel a run while a debug session is active. Assert debug session is
     cleaned up."""
     fake.script(Reply((ToolCall("debug", LAUNCH),)), Reply((Text("It runs."), Stall())))
     async with driver.watching() as watch:
         await driver.post("Debug it")
-        pids = await until_launched(watch)
+        pids = await until_launched(watch, tmp_path)
+        assert all(map(lives, pids))
         await watch.until_text("It runs.")
         await driver.session_call("POST", "/cancel")
         assert not any(map(lives, pids))
@@ -91,14 +109,14 @@ async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider) -> No
     assert started["caller"] == "primary"
 
 
-@pytest.mark.requirement("debugger.session.run_end")
+@pytest.mark.requirement("debugger.session.run_end", "debugger.stop.progress")
 async def test_a_cancel_during_the_launch_leaves_nothing(driver: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((ToolCall("debug", {**LAUNCH, "timeout": 60_000}),)))
     async with driver.watching() as watch:
         await driver.post("Debug it")
-        await watch.until(lambda _: len(pids_in(watch)) == 2)
+        await watch.until(lambda _: len(shown_pids(watch)) == 2, seconds=60)
         await driver.session_call("POST", "/cancel")
-        await gone(*pids_in(watch))
+        await gone(*shown_pids(watch))
         await watch.until_type("run.ended")
     check_stream(watch.frames)
 
@@ -106,16 +124,17 @@ async def test_a_cancel_during_the_launch_leaves_nothing(driver: Driver, fake: F
 @pytest.mark.requirement("debugger.session.run_end")
 @pytest.mark.parametrize("how", ["completes", "fails"])
 async def test_a_run_that_ends_by_itself_ends_its_debug_session(
-    driver: Driver, fake: FakeProvider, how: str
+    driver: Driver, fake: FakeProvider, tmp_path: Path, how: str
 ) -> None:
     last = (
         text_reply("Done.") if how == "completes" else Document(400, {"error": {"message": "no such thing"}})
     )
-    fake.script(Reply((ToolCall("debug", LAUNCH),)), last)
+    stops = {**LAUNCH, "timeout": 60_000}  # both processes have begun by then
+    fake.script(Reply((ToolCall("debug", LOOP, "a"), ToolCall("debug", stops, "b"))), last)
     async with driver.watching() as watch:
         await driver.post("Debug it")
-        pids = await until_launched(watch, ends=True)
-        await watch.until_type("run.ended", seconds=30)
+        await watch.until_type("run.ended", seconds=60)
+        pids = await both_pids(tmp_path)
         assert not any(map(lives, pids))
     told = (await driver.last_run())["state"]
     assert told == ("succeeded" if how == "completes" else "failed")
@@ -142,22 +161,20 @@ async def test_the_next_run_starts_again_with_the_breakpoints_kept(
     assert '"breakpoint_id":1' in again["content"]
 
 
-async def launched_directly(driver: Driver) -> list[int]:
-    async with driver.watching() as watch:
-        answer = await driver.session_call(
-            "POST", "/tools/debug", {"params": LAUNCH, "agent_path": "primary"}
-        )
-        assert answer["type"] == "output", answer
-        await watch.until(lambda _: len(pids_in(watch)) == 2)
-    pids = pids_in(watch)
+async def launched_directly(driver: Driver, folder: Path) -> list[int]:
+    answer = await driver.session_call("POST", "/tools/debug", {"params": LAUNCH, "agent_path": "primary"})
+    assert answer["type"] == "output", answer
+    pids = await both_pids(folder)
     assert all(map(lives, pids))
     return pids
 
 
 @pytest.mark.requirement("debugger.session.end")
 @pytest.mark.parametrize("end", ["archive", "delete"])
-async def test_the_end_of_the_session_ends_its_debug_sessions(driver: Driver, end: str) -> None:
-    pids = await launched_directly(driver)
+async def test_the_end_of_the_session_ends_its_debug_sessions(
+    driver: Driver, tmp_path: Path, end: str
+) -> None:
+    pids = await launched_directly(driver, tmp_path)
     if end == "archive":
         await driver.session_call("POST", "/archive")
     else:
@@ -174,7 +191,7 @@ async def test_the_end_of_the_daemon_ends_all_debug_sessions(
     root = write_project(tmp_path / "shop", YAML)
     (root / "endless.py").write_text(ENDLESS)
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
-        pids = await launched_directly(driver)
+        pids = await launched_directly(driver, tmp_path)
     assert not any(map(lives, pids))
 
 

@@ -50,7 +50,7 @@ async def test_a_changed_prompt_is_used_from_the_next_message_boundary_of_the_ru
     assert [row["data"] for row in rows] == [{"agents": ["primary"]}]
     steps = (await driver.call("GET", "/audit?event=agent.pre_generation_step"))["items"]
     assert len({row["data"]["system"] for row in steps}) == 2
-    shown = (await driver.session_call("GET", "/prompts"))["prompts"]
+    shown = (await driver.session_call("GET", "/prompts"))["items"]
     assert shown[0]["content"] == "You keep the farm.\n"
 
 

@@ -152,7 +152,7 @@ async def test_what_tools_kept_for_a_session_goes_with_it(
 
 @pytest.mark.requirement("http.resources")
 async def test_the_prompts_in_force_are_shown_with_their_files(driver: Driver, project_root: Path) -> None:
-    (prompt,) = (await driver.session_call("GET", "/prompts"))["prompts"]
+    (prompt,) = (await driver.session_call("GET", "/prompts"))["items"]
     assert (prompt["agent_path"], prompt["file"]) == ("primary", "prompts/primary.md")
     assert prompt["content"] == "You keep the shop.\n"
 

@@ -33,6 +33,7 @@ from app.states import (
 )
 from app.storage.models import Interaction
 from tests.driver.daemon import settings_for
+from tests.driver.rounds import rounds
 from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
@@ -443,7 +444,7 @@ class SessionMachine(RuleBasedStateMachine):
 TestSessionMachine = pytest.mark.timeout(300)(SessionMachine.TestCase)
 TestSessionMachine = pytest.mark.requirement("loop.machine", "durability.waiting_session")(TestSessionMachine)
 SessionMachine.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=rounds(12, 25),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -16,7 +16,10 @@ PROVIDERS: dict[str, str] = {
         "errors are classified: rate limit, overload, auth, context length, network, bad request"
     ),
     "providers.retry": "retry with back-off honours Retry-After",
-    "providers.test": "POST /providers/{name}/test makes one real call",
+    "providers.test": (
+        "POST /providers/{name}/test and kaged providers test make one real call and explain its failure"
+    ),
+    "providers.vendor_types": "requests and streams are of the types of the vendors' own SDKs",
     "providers.replay": "driver replay plays a transcript deterministically",
     "providers.record": "kaged record writes a transcript from a real session that replays",
     "providers.disconnect": "a stream without a finish reason is an error (mid-stream disconnect)",

@@ -21,6 +21,7 @@ from app.errors import ToolError
 from app.ids import new_id
 from app.programs import ENVIRONMENT, search_path
 from app.tools.processes.call_processes import CallProcesses
+from app.workspace.repository import repository_options
 
 NO_REPOSITORY = "not a git repository"
 SECONDS = 60.0
@@ -88,7 +89,6 @@ class GitObjects:
         self._options: tuple[str, ...] = _QUIET
         if processes.has_cages:
             self._environment = ENVIRONMENT | _NO_CONFIGURATION
-            self._options = (*_QUIET, "-c", "safe.directory=*")  # whose it is does not matter in there
         self._root = root
         self.folder = folder
         self._objects = folder / "objects"
@@ -98,8 +98,10 @@ class GitObjects:
 
     async def open(self) -> None:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
-        if not await asyncio.to_thread(_is_below_a_repository, self._root):
+        accepted = await asyncio.to_thread(repository_options, self._root)
+        if accepted is None:
             raise GitProblem(NO_REPOSITORY, expected=True)  # without starting git for each message
+        self._options = (*_QUIET, *accepted)
         await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
         found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
         kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
@@ -257,7 +259,3 @@ class GitObjects:
             none = NO_REPOSITORY in first
             raise GitProblem(NO_REPOSITORY if none else f"git {arguments[0]}: {first}", expected=none)
         return done.stdout
-
-
-def _is_below_a_repository(root: Path) -> bool:
-    return any((folder / ".git").exists() for folder in (root, *root.parents))

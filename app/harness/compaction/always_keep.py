@@ -7,13 +7,20 @@ Pure. Never: the system prompt, which is not part of the conversation and always
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from app.harness.compaction.units import Unit
 from app.harness.conversation.entry import Entry
 from app.harness.dsl.spec import AlwaysKeep
-from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
+from app.messages import (
+    AssistantMessage,
+    TextBlock,
+    ToolCallBlock,
+    ToolResult,
+    ToolResultsMessage,
+    UserMessage,
+)
 from app.tools.contract.ports import SKILL_TOOL
 from app.workspace.globs import text_matches
 
@@ -36,20 +43,25 @@ def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) ->
     kept = {*posted[:1], *posted[-1:], len(units) - 1}
     if not posted:
         kept.update(takewhile(lambda index: _is_user(units[index]), range(len(units))))
+    files: dict[str, int] = {}
+    skills: dict[str, int] = {}
     for index, unit in enumerate(units):
         for entry in unit.entries:
-            if entry.always_keep or any(_fulfils(entry, condition) for condition in conditions):
+            if entry.always_keep or (conditions and any(_fulfils(entry, one) for one in conditions)):
                 kept.add(index)
-    files = {origin: index for index, unit in enumerate(units) for origin in unit.entries[0].told}
-    return kept | set(files.values()) | _newest_skills(units)
+            if entry.role == "tool":
+                for name in _skills_in(entry):
+                    skills[name] = index
+        if unit.entries[0].told:
+            files.update((origin, index) for origin in unit.entries[0].told)
+    return kept | set(files.values()) | _within_bound(units, set(skills.values()))
 
 
-def _newest_skills(units: Sequence[Unit]) -> set[int]:
-    """Return the units with the newest body of each skill, those loaded last first, within their bound."""
-    newest = {name: index for index, unit in enumerate(units) for name in _skills_in(unit)}
+def _within_bound(units: Sequence[Unit], skills: set[int]) -> set[int]:
+    """Return which units with bodies of skills stay: those loaded last first, within their bound."""
     kept: set[int] = set()
     room = MAX_SKILL_TOKENS
-    for index in sorted(set(newest.values()), reverse=True):
+    for index in sorted(skills, reverse=True):
         room -= units[index].tokens
         if kept and room < 0:
             break
@@ -57,13 +69,14 @@ def _newest_skills(units: Sequence[Unit]) -> set[int]:
     return kept
 
 
-def _skills_in(unit: Unit) -> Iterator[str]:
-    for entry in unit.entries:
-        results = entry.message.results if isinstance(entry.message, ToolResultsMessage) else ()
-        for result in results:
-            if result.name == SKILL_TOOL and not result.is_error:
-                mark = SKILL_MARK.search(result.content)
-                yield mark[0] if mark is not None else result.tool_call_id
+def _skills_in(entry: Entry) -> list[str]:
+    results = entry.message.results if isinstance(entry.message, ToolResultsMessage) else ()
+    return [_mark_of(result) for result in results if result.name == SKILL_TOOL and not result.is_error]
+
+
+def _mark_of(result: ToolResult) -> str:
+    mark = SKILL_MARK.search(result.content)
+    return result.tool_call_id if mark is None else mark[0]
 
 
 def names_tool(pattern: str, name: str) -> bool:

@@ -37,8 +37,10 @@ def with_note(plan: Plan) -> Plan:
     if plan.summary is None:
         plan.summary = note_of(plan.gone)
         return plan
-    counts = [unit.taken_out for unit in plan.gone if unit.taken_out is not None]
-    if counts and DROPPED not in plan.summary.facts:
+    if DROPPED in plan.summary.facts:
+        return plan
+    counts = [counted for unit in plan.gone if (counted := unit.taken_out) is not None]
+    if counts:
         messages, tokens = (sum(one[name] for one in counts) for name in ("messages", "tokens"))
         text = f"{plan.summary.text}\n\n{_NOTE.format(messages=messages, tokens=tokens)}"
         plan.summary = Summary(text, {**plan.summary.facts, TAKEN_OUT: _counts(messages, tokens)})

@@ -16,9 +16,6 @@ from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message, MessageDetails
 from app.storage.unit_of_work import UnitOfWork
 
-_LAST = 500
-"""So many of the newest rows that go surely hold the very last one of them."""
-
 
 def summary_row(record: Compaction, plan: Plan) -> Message | None:
     """Return the message that comes in the place of what goes; None when nothing is to be said."""
@@ -54,10 +51,10 @@ def apply(uow: UnitOfWork, record: Compaction, summary: Message | None) -> None:
 
     The session does not count as overflowing any more."""
     session_id, ids = record.session_id, list(record.superseded_message_ids)
-    if summary is not None:
-        places = uow.messages.positions(session_id, ids[-_LAST:])
-        uow.messages.put(summary.model_copy(update={"position": max(places.values())}))
     uow.messages.supersede_ids(session_id, ids, by=record.id)
+    if summary is not None:
+        last = uow.messages.last_superseded(session_id, by=record.id)
+        uow.messages.put(summary.model_copy(update={"position": last}))
     values = record.model_dump(exclude={"id"})
     if not uow.compactions.update(record.id, **values):
         uow.compactions.add(record)

@@ -41,6 +41,7 @@ def operator_message(
     attachments: Sequence[Mapping[str, Any]],
     model: str | None,
     actor: str,
+    request_id: str | None = None,
 ) -> Message:
     """Return the row of a posted message; it has no place in the history yet."""
     details: MessageDetails = {"createdBy": actor}
@@ -48,6 +49,8 @@ def operator_message(
         details["attachments"] = [dict(attachment) for attachment in attachments]
     if model is not None:
         details["model"] = model
+    if request_id is not None:
+        details["requestId"] = request_id
     return Message(
         id=new_id("msg"),
         session_id=session_id,
@@ -79,42 +82,15 @@ def nudge(session_id: str, history: History, actor: str) -> Message | None:
     )
 
 
-def late_findings(session_id: str, agent_path: str, content: str) -> Message:
-    """Return a message of the daemon with what language servers found after edits were answered."""
+def daemon_message(session_id: str, agent_path: str, content: str, details: MessageDetails) -> Message:
+    """Return a message of the daemon to an agent; `details` say of which kind it is."""
     return Message(
         id=new_id("msg"),
         session_id=session_id,
         agent_path=agent_path,
         role="system",
         content=content,
-        details={"createdBy": "daemon", "kind": "diagnostics_after_edit"},
-        created_at=now_ms(),
-    )
-
-
-def instruction_news(session_id: str, agent_path: str, content: str, told: dict[str, str]) -> Message:
-    """Return a message of the daemon with instruction files that are new to an agent. Compaction keeps it for
-    as long as no later one is about the same files."""
-    return Message(
-        id=new_id("msg"),
-        session_id=session_id,
-        agent_path=agent_path,
-        role="system",
-        content=content,
-        details={"createdBy": "daemon", "kind": "instructions", "told": told},
-        created_at=now_ms(),
-    )
-
-
-def hook_message(session_id: str, agent_path: str, content: str) -> Message:
-    """Return a message of the daemon with the words of hooks."""
-    return Message(
-        id=new_id("msg"),
-        session_id=session_id,
-        agent_path=agent_path,
-        role="system",
-        content=content,
-        details={"createdBy": "daemon", "kind": "hook"},
+        details={"createdBy": "daemon", **details},
         created_at=now_ms(),
     )
 

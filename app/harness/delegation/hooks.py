@@ -19,6 +19,7 @@ from app.harness.dsl.spec import MAX_AGENT_DEPTH
 from app.harness.loop.loop import LoopOutcome
 from app.harness.run.limits import judge
 from app.harness.run.run_context import RunContext
+from app.ids import SUBAGENTS
 from app.messages import ModelMessage
 from app.tools.authorisation.cage_policy import CagePolicy
 
@@ -50,7 +51,7 @@ class Delegation:
     @property
     def depth(self) -> int:
         """1 for the root agent, 2 for its children."""
-        return self.child.path.count(".subagents.") + 1
+        return self.child.path.count(SUBAGENTS) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.harness.conversation.session_rows import daemon_message, placed_in
 from app.harness.delegation.hooks import Delegation
 from app.harness.run.run_context import RunContext
-from app.ids import new_id, now_ms
 from app.storage.models import Message, MessageDetails
 
 DELEGATION, FORWARDED, TASK_RESULT = "delegation", "forwarded", "task_result"
@@ -36,33 +36,17 @@ def task_result_row(
 ) -> Message:
     """Return the message to an agent about the end of a background task; it has no place
     in the conversation yet."""
-    return Message(
-        id=new_id("msg"),
-        session_id=session_id,
-        agent_path=agent_path,
-        role="system",
-        content=content,
-        details={
-            "kind": TASK_RESULT,
-            "createdBy": "daemon",
-            "agentPath": child_path,
-            "runId": run_id,
-            "state": state,
-        },
-        delivery="steer",
-        created_at=now_ms(),
-    )
+    details: MessageDetails = {
+        "kind": TASK_RESULT,
+        "agentPath": child_path,
+        "runId": run_id,
+        "state": state,
+    }
+    return daemon_message(session_id, agent_path, content, details).model_copy(update={"delivery": "steer"})
 
 
 def _row(child: RunContext, content: str, details: MessageDetails) -> Message:
-    return Message(
-        id=new_id("msg"),
-        session_id=child.scope.session_id,
-        run_id=child.scope.run_id,
-        agent_path=child.scope.agent_path,
-        position=child.history.take_position(),
-        role="system",
-        content=content,
-        details={**details, "createdBy": "daemon"},
-        created_at=now_ms(),
+    scope = child.scope
+    return placed_in(
+        child.history, daemon_message(scope.session_id, scope.agent_path, content, details), scope.run_id
     )

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from app.errors import Conflict
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.ids import ROOT_AGENT, SUBAGENTS
 from app.storage.models import Session as SessionRow
 
 OVERRIDE = "agent"
 """The key of a session's overrides that names its root agent, by the agent's path in the project file."""
-ROOT = "primary"
-_BELOW = ".subagents."
 _VIEW = "#"
 """Stands in the digest of a view between the project's digest and the agent's path."""
 
@@ -29,7 +28,7 @@ def as_agent(project: CompiledProject, path: str) -> CompiledProject:
     that it has as a subagent. What is denied to the agents above it is denied to it.
 
     Raises `Conflict` when the project has no such agent."""
-    if path == ROOT:
+    if path == ROOT_AGENT:
         return project
     agent = project.agent(path)
     if agent is None:
@@ -40,8 +39,8 @@ def as_agent(project: CompiledProject, path: str) -> CompiledProject:
         )
     return project.model_copy(
         update={
-            "root": _moved(agent, ROOT),
-            "above_root": tuple(_above(project, path)),
+            "root": _moved(agent, ROOT_AGENT),
+            "above_root": tuple(project.above(path)),
             "digest": f"{project.digest}{_VIEW}{path}",
         }
     )
@@ -52,23 +51,18 @@ def is_view(digest: str) -> bool:
     return _VIEW in digest
 
 
+def is_within(path: str, agent: str) -> bool:
+    """Tell whether a path is that of an agent, or of one below it."""
+    return path == agent or path.startswith(agent + SUBAGENTS)
+
+
 def seen_from(agent: str, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return those of these agents that are at or below an agent, by their paths in its sessions."""
-    within = (path for path in paths if path == agent or path.startswith(agent + _BELOW))
-    return tuple(ROOT + path.removeprefix(agent) for path in within)
-
-
-def _above(project: CompiledProject, path: str) -> list[CompiledAgent]:
-    found = []
-    while _BELOW in path:
-        path = path.rpartition(_BELOW)[0]
-        above = project.agent(path)
-        if above is not None:
-            found.append(above)
-    return found
+    within = (path for path in paths if is_within(path, agent))
+    return tuple(ROOT_AGENT + path.removeprefix(agent) for path in within)
 
 
 def _moved(agent: CompiledAgent, path: str) -> CompiledAgent:
     """Return an agent at another path, with all below it."""
-    children = {key: _moved(child, f"{path}{_BELOW}{key}") for key, child in agent.children.items()}
+    children = {key: _moved(child, f"{path}{SUBAGENTS}{key}") for key, child in agent.children.items()}
     return agent.model_copy(update={"path": path, "declared": agent.path, "children": children})

@@ -28,6 +28,7 @@ from app.harness.dsl.spec import MAX_SUBAGENTS, AgentSpec, PluginSpec
 from app.harness.dsl.spec_types import AGENT_KEY_PATTERN, PATTERN_MEANING
 from app.harness.dsl.tool_resolution import ToolResolver, check_overrides
 from app.harness.dsl.validation import Validated, validate
+from app.ids import ROOT_AGENT, SUBAGENTS
 from app.json_schema import schema_problem
 from app.nearest_names import did_you_mean
 
@@ -66,7 +67,7 @@ class AgentCompiler:
 
     def compile(self, tree: AgentNode, above: _Above | None = None) -> CompiledAgent | None:
         """Compile an agent and all below it; None when its node is no agent at all."""
-        path = f"{above.path}.subagents.{tree.key}" if above is not None else "primary"
+        path = f"{above.path}{SUBAGENTS}{tree.key}" if above is not None else ROOT_AGENT
         node = self._one_name_for_tools(tree.node)
         self._check_subagents(node)
         own = node.without("subagents", "compaction") if node.is_map else node

@@ -23,6 +23,7 @@ from app.harness.dsl.spec_sections import (
     TaskSpec,
     WorkflowInput,
 )
+from app.ids import paths_above
 
 
 class CompiledModel(BaseModel):
@@ -201,3 +202,8 @@ class CompiledProject(CompiledModel):
     def agent(self, path: str) -> CompiledAgent | None:
         """The agent at a path such as `primary.subagents.coder`."""
         return next((agent for agent in self.agents() if agent.path == path), None)
+
+    def above(self, path: str) -> list[CompiledAgent]:
+        """The agents above the one at a path, its parent first."""
+        agents = {agent.path: agent for agent in self.agents()}
+        return [agents[one] for one in paths_above(path) if one in agents]

@@ -16,6 +16,7 @@ from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.spec import PluginSpec, ToolOverride
 from app.harness.dsl.tool_resolution import ToolResolver, is_glob
+from app.ids import ROOT_AGENT
 from app.nearest_names import did_you_mean
 
 _SESSION_HOOKS = ("on_session_start", "on_session_idle")
@@ -81,7 +82,7 @@ def check_plugins(
             bag.warning(facts.problem[0], facts.problem[1], node.key)
             continue
         for hook in _SESSION_HOOKS:
-            if agent_path != "primary" and hook in facts.hooks:
+            if agent_path != ROOT_AGENT and hook in facts.hooks:
                 message = f"the plugin's hook `{hook}` never fires here: a subagent has no session of its own"
                 bag.warning("plugin.hook.illegal", message, node.key)
         if name == compactor and "compactor" not in facts.roles:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.harness.dsl.document import Node, Position
 from app.harness.dsl.references import AgentNode
+from app.ids import ROOT_AGENT, SUBAGENTS
 
 _RULES = "permissions"
 
@@ -24,11 +25,11 @@ class Positions:
     @classmethod
     def of(cls, document: Node, tree: AgentNode) -> Positions:
         found: dict[str, Node] = {}
-        waiting = [("primary", tree)]
+        waiting = [(ROOT_AGENT, tree)]
         while waiting:
             path, agent = waiting.pop()
             found[path] = agent.node
-            waiting += [(f"{path}.subagents.{child.key}", child) for child in agent.children]
+            waiting += [(f"{path}{SUBAGENTS}{child.key}", child) for child in agent.children]
         return cls(document, found)
 
     def find(self, holder: str, steps: tuple[str | int, ...]) -> tuple[str, int]:

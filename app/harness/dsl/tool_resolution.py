@@ -13,6 +13,7 @@ from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.spec import ToolLimits, ToolOverride
+from app.ids import ROOT_AGENT
 from app.nearest_names import did_you_mean
 from app.workspace.globs import text_matches
 
@@ -177,7 +178,7 @@ def check_overrides(
         if not matched:
             if pattern.partition(".")[0] not in plugins and not resolver.means_server(pattern):
                 bag.warning("tool_unmatched", resolver.describe_miss(pattern), node.key)
-        elif override.enabled and agent_path != "primary":
+        elif override.enabled and agent_path != ROOT_AGENT:
             _check_scope(pattern, matched, node, resolver, bag)
 
 

@@ -48,6 +48,13 @@ class Validated(Generic[Model]):
         return name not in self.broken
 
 
+def first_fault(failure: ValidationError) -> str:
+    """Return the first error of values that are no part of a project file: where it is, and what is wrong."""
+    first = failure.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(step) for step in first["loc"] if not str(step).startswith("<"))
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
 def validate(
     kind: type[Model],
     node: Node,

@@ -12,6 +12,7 @@ from app.harness.dsl.acts import Act, ActReader, all_uses, asked_uses, uses_of
 from app.harness.dsl.cage_scope import grants, widened
 from app.harness.dsl.compiled import CompiledAgent, CompiledPermission, CompiledProject
 from app.harness.dsl.tool_resolution import server_prefix
+from app.ids import SUBAGENTS
 
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -130,7 +131,7 @@ def _protections_gone(old: CompiledProject, new: ActReader) -> Iterator[Act]:
         if agent is None:
             continue
         yield from _rules_gone(agent.path, before.permissions, agent.permissions, new)
-        yield from _gates_gone(before, old.agent(before.path.rpartition(".subagents.")[0]), agent, new)
+        yield from _gates_gone(before, old.agent(before.path.rpartition(SUBAGENTS)[0]), agent, new)
         for pattern, override in before.plugin_tools.items():
             now = agent.plugin_tools.get(pattern)
             beyond = agent.plugins or server_prefix(pattern) is not None

@@ -6,6 +6,7 @@ Owns: putting these together for an agent and its cage. Never: how they are foun
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -24,6 +25,7 @@ from app.tools.contract.ports import SkillContent
 
 MAX_NEWS_TOKENS = 16_000
 """Tokens of all messages about instruction files in one conversation; further files are only named."""
+LOOK_SECONDS = 1.0
 DATE = "(date)"
 """The key of the date among the origins of files."""
 
@@ -42,6 +44,7 @@ class AgentGuidance:
         self._shown: Shown | None = None
         self._watch: InstructionWatch | None = None
         self._come_to: list[Parts] = []
+        self._look_at = 0.0
         self._known: tuple[Guidance, list[Skill]] | None = None
 
     @property
@@ -90,16 +93,23 @@ class AgentGuidance:
 
     # -- news -------------------------------------------------------------------------------
 
-    def come_to(self, paths: Iterable[str]) -> None:
-        """Note paths, relative to the root, that the agent has used."""
+    def come_to(self, paths: Iterable[str], *, changes: bool) -> None:
+        """Note paths, relative to the root, that the agent has used, and whether it may have changed some."""
         self._come_to += [tuple(path.split("/")) for path in paths if path and path != "."]
+        if changes:
+            self._look_at = 0.0
 
     async def news(self, history: History, today: date) -> News | None:
-        """Return what the agent has not been told of yet, by its conversation; None for nothing."""
+        """Return what the agent has not been told of yet, by its conversation; None for nothing. After calls
+        that only read what it knows, files are looked at once in `LOOK_SECONDS`."""
         if self.session.around is None:
             return None
         if self._watch is None:
             self._watch = InstructionWatch(self.session.around, self._reach)
+        comes_to_new = self._watch.come_to(self._come_to)
+        self._come_to.clear()
+        if not comes_to_new and time.monotonic() < self._look_at:
+            return None
         told = {
             one.origin: one.digest for one in self.session.found.instructions if self._reach.allows_file(one)
         }
@@ -111,8 +121,7 @@ class AgentGuidance:
                 else:
                     told[origin] = digest
             room -= entry.tokens if entry.told else 0
-        self._watch.come_to(self._come_to)
-        self._come_to.clear()
+        self._look_at = time.monotonic() + LOOK_SECONDS
         found = await asyncio.to_thread(self._watch.look, told, max(room, 0))
         if day == today.isoformat():
             return found

@@ -48,15 +48,19 @@ class InstructionWatch:
         self._signatures: dict[Path, Signature] = {}
         self._rules: ProjectRules | None = None
 
-    def come_to(self, paths: Iterable[Parts]) -> None:
-        """Note paths below the root that the agent has used: instructions in folders above are for it."""
+    def come_to(self, paths: Iterable[Parts]) -> bool:
+        """Note paths below the root that the agent has used: instructions in folders above are for it. Tells
+        whether any is new."""
+        new = False
         for parts in paths:
             for length in range(1, len(parts) + 1):
                 folder = parts[:length]
+                new = folder not in self._folders or new
                 self._folders.pop(folder, None)
                 self._folders[folder] = None
         while len(self._folders) > MAX_FOLDERS:
             del self._folders[next(iter(self._folders))]
+        return new
 
     def look(self, told: Mapping[str, str], room: int) -> News | None:
         """Return what is new to an agent that was `told` of files (digests by origin); None for nothing. The

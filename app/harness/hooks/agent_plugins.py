@@ -7,7 +7,7 @@ them that take part in a hook, and one call of a hook. Never: when a hook fires,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,10 @@ from app.bridges.plugins.calls import CallContext, HookOutcome, PluginDeclaratio
 from app.bridges.plugins.manager import Plugins
 from app.bridges.plugins.manifest import PluginManifest
 from app.bridges.plugins.problems import PluginProblem
+from app.bridges.processes.audit import Record
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.run.scope import Scope
-from app.ids import new_id
+from app.ids import ROOT_AGENT, new_id
 
 log = logging.getLogger("kaged.plugins")
 
@@ -26,7 +27,6 @@ HookName = Literal["on_session_start", "on_session_idle", "pre_compact", "post_c
 SESSION_HOOKS: tuple[HookName, ...] = ("on_session_start", "on_session_idle")
 """Only the root agent's plugins have them: subagents have no sessions."""
 MAX_REPORTED = 1_000
-Record = Callable[[str, str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Caller:
 
     @property
     def is_root(self) -> bool:
-        return self.agent.path == "primary"
+        return self.agent.path == ROOT_AGENT
 
     def context(self, *, dry_run: bool = False) -> CallContext:
         """Return the context of one call; each has a request id of its own."""

@@ -15,7 +15,8 @@ from typing import Any
 
 from app.bridges.mcp.entries import Answer, Listing, RemoteTool, ServerEntry
 from app.bridges.mcp.manager import CallClock, McpServers
-from app.bridges.mcp.problems import ServerUnavailable, unavailable
+from app.bridges.mcp.problems import unavailable
+from app.bridges.processes.supervised_child import Unavailable
 from app.errors import KagedError
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import ToolOverride
@@ -82,20 +83,33 @@ class AgentServers:
         return found | self._content_tools(caller, listed)
 
     async def _listed(self, caller: Caller, wanted: Collection[str]) -> _Listed:
-        """Return what the servers of an agent offer: in a session, what they offered at its first request, so
-        that the tools of a session stay the same; without one, what is known of them."""
+        """Return what the servers of an agent offer: in a session, those that it had at its first request;
+        without one, what is known of them. What comes later changes no request's list (`tool_loading`)."""
         if caller.session_id is None:
             entries = await self._entries(caller, wanted)
             known = {one.name: self.servers.known_listing(caller.project_id, one) for one in entries}
             return {one.name: (one, listing) for one in entries if (listing := known[one.name]) is not None}
         key = (caller.session_id, caller.agent.path)
         task = self._fixed.get(key)
-        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+        if task is not None and task.done() and not task.cancelled() and task.exception() is None:
+            return await self._again(caller, task.result())
+        if task is None or task.done():
             while len(self._fixed) >= MAX_SESSIONS:
                 self._fixed.pop(next(iter(self._fixed))).cancel()
             task = asyncio.create_task(self._ask_all(caller, wanted), name=f"mcp tools of {key[0]}")
             self._fixed[key] = task
         return await asyncio.shield(task)
+
+    async def _again(self, caller: Caller, listed: _Listed) -> _Listed:
+        """Return what the servers of a session offer now."""
+        root = caller.project_root
+        found = await asyncio.gather(
+            *(self.servers.listing_now(caller.project_id, root, entry) for entry, _ in listed.values())
+        )
+        return {
+            name: (entry, now or before)
+            for (name, (entry, before)), now in zip(listed.items(), found, strict=True)
+        }
 
     async def _ask_all(self, caller: Caller, wanted: Collection[str]) -> _Listed:
         """Ask each server what it offers now, all at once. One that does not answer gives what it offered
@@ -109,7 +123,7 @@ class AgentServers:
     async def _ask(self, caller: Caller, entry: ServerEntry) -> Listing | None:
         try:
             return await self.servers.listing(caller.project_id, caller.project_root, entry)
-        except ServerUnavailable as problem:
+        except Unavailable as problem:
             log.warning("mcp server %s is unavailable: %s", entry.name, problem.reason)
             return self.servers.known_listing(caller.project_id, entry)
 

@@ -19,6 +19,7 @@ from app.config import McpSettings, expanded
 from app.errors import ConfigError
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.spec_mcp import McpServerSpec
+from app.harness.dsl.validation import first_fault
 from app.harness.projects.run_cage import cage_of
 from app.observability import Redactor, names_secret
 
@@ -120,9 +121,7 @@ def _checked(name: str, plain: dict[str, Any]) -> McpServerSpec | str:
     try:
         return McpServerSpec.model_validate(plain)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(step) for step in first["loc"] if not str(step).startswith("<"))
-        return f"{where}: {first['msg']}" if where else first["msg"]
+        return first_fault(wrong)
 
 
 def _entry(

@@ -15,6 +15,7 @@ from app.bridges.plugins.manager import Manifests
 from app.bridges.plugins.problems import PluginProblem
 from app.config import Settings
 from app.harness.dsl.plugins import PluginFacts
+from app.ids import ROOT_AGENT
 
 
 class ManifestCatalog:
@@ -40,7 +41,7 @@ class ManifestCatalog:
         declaration = PluginDeclaration(
             project_id="",
             project_root=project_root,
-            agent_path="primary",
+            agent_path=ROOT_AGENT,
             name=name,
             package=package,
             isolation="agent",

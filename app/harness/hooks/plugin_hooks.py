@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import date
 
 from app.bridges.plugins.manager import Plugins
+from app.bridges.processes.audit import Record
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.guidance.session_guidance import GuidanceSources, SessionGuidance
-from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
+from app.harness.hooks.agent_plugins import AgentPlugins, Caller
 from app.harness.hooks.agent_servers import AgentServers
 from app.harness.hooks.commands.command_hooks import CommandHooks
 from app.harness.hooks.compaction import CompactionHooks
@@ -71,6 +72,11 @@ class PluginHooks:
             for plugin in await self.agents.of(Caller("daemon", project_id, root, agent, None)):
                 names |= {f"{plugin.name}.{tool.name}" for tool in plugin.manifest.tools}
         return names
+
+    async def end_project(self, project_id: str) -> None:
+        """End the plugins and MCP servers of a project."""
+        await self.plugins.end_project(project_id)
+        await self.servers.servers.end_project(project_id)
 
     async def aclose(self) -> None:
         """Tell nobody of idle sessions any more, and end all plugins and MCP servers."""

@@ -178,7 +178,7 @@ class ActiveRun:
     async def _run(self) -> None:
         self._begun = True
         try:
-            with agent_span(self.context, self.message.content if self.message is not None else None):
+            with agent_span(self.context, self.message):
                 outcome = await self._outcome()
                 self._ended_as = outcome
                 if self._grace is not None:

@@ -10,7 +10,7 @@ from app.events.union import MessageToolResult, ModelRetry
 from app.harness.providers.route import AttemptFailed
 from app.harness.run.model_answer import Answer
 from app.harness.run.run_context import RunContext
-from app.ids import now_ms
+from app.ids import ROOT_AGENT, now_ms
 from app.messages import Cost
 from app.states import ToolCallState, move
 from app.storage.repositories.sessions import Bucket
@@ -21,7 +21,7 @@ BROKEN_OFF = "The stream broke off and the model was asked again; this call was 
 
 def bucket_of(run: RunContext) -> Bucket:
     """Return whose cost a run's model calls are."""
-    return "primary" if run.scope.agent_path == "primary" else "subagents"
+    return "primary" if run.scope.agent_path == ROOT_AGENT else "subagents"
 
 
 def emit_retry(run: RunContext, failed: AttemptFailed) -> None:

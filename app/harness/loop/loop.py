@@ -22,14 +22,8 @@ from app.events.union import BudgetWarning
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.ports import CompactionServices
 from app.harness.conversation.history import Mark
-from app.harness.conversation.session_rows import (
-    instruction_news,
-    late_findings,
-    placed_in,
-    posted_event,
-    put_all,
-)
 from app.harness.issues.reminder import TOOL, just_shown
+from app.harness.loop.daemon_words import add_message
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
 from app.harness.loop.plan_note import plan_note
 from app.harness.loop.run_hooks import HOOK_DENIED, RunHooks
@@ -289,27 +283,18 @@ class AgentLoop:
         return None
 
     async def _take_late_note(self) -> None:
-        """Put what came late about the agent's edits at the end of the conversation, where the model
-        reads it with its next call. A run that ends before leaves it to the next one."""
+        """Add what language servers found after edits were answered."""
         run = self._run
         note = await self._tools.late_note(run.scope.session_id, run.scope.agent_path)
         if note is not None:
-            row = placed_in(
-                run.history, late_findings(run.scope.session_id, run.scope.agent_path, note), run.scope.run_id
-            )
-            run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
-            run.history.add_user(row)
+            add_message(run, note, {"kind": "diagnostics_after_edit"})
 
     async def _take_news(self) -> None:
-        """Put instruction files that are new to the agent, or have changed, behind the conversation."""
-        run = self._run
-        news = await run.guidance.news(run.history, date.today())
+        """Add instruction files that are new to the agent, or have changed. Compaction keeps them for as
+        long as no later message is about the same files."""
+        news = await self._run.guidance.news(self._run.history, date.today())
         if news is not None:
-            scope = run.scope
-            made = instruction_news(scope.session_id, scope.agent_path, news.text, news.files)
-            row = placed_in(run.history, made, scope.run_id)
-            run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
-            run.history.add_user(row)
+            add_message(self._run, news.text, {"kind": "instructions", "told": news.files})
 
     async def _goes_on(self, stop_reason: str) -> bool:
         """Tell whether the agent has something to do after an answer without calls: a message that came

@@ -10,22 +10,25 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from app.harness.conversation.session_rows import hook_message, placed_in, posted_event, put_all
 from app.harness.hooks.commands.answer import HookAnswer, in_marks
 from app.harness.hooks.commands.command_hooks import CommandHooks
 from app.harness.hooks.commands.hook import CommandHook
 from app.harness.hooks.commands.input import HookInput
 from app.harness.hooks.commands.reports import AUDIT, audit_data, event_of, report_of
 from app.harness.hooks.commands.running import HookRun
+from app.harness.loop.daemon_words import add_message
 from app.harness.run.run_context import RunContext
 from app.messages import AssistantMessage, TextBlock
 from app.storage.models import Message
 from app.tools.contract.hook_report import HookDecision, HookReport
+from app.tools.contract.modes import mode_of
 
 log = logging.getLogger("kaged.hooks")
 
 MOST_SENT_BACK = 3
 """So often hooks may send an agent back in one run."""
+HOOK = "hook"
+"""What kind of message has the words of hooks."""
 HOOK_DENIED = "hook_denied"
 """Why a run ends whose message a hook has withheld."""
 
@@ -53,7 +56,7 @@ class RunHooks:
         return bool(rows) and not any(isinstance(message, AssistantMessage) for message in newest)
 
     async def sends_back(self, stop_reason: str) -> bool:
-        """Run the `on_stop` hooks. True: a hook objects, and the agent goes on with the hook's text."""
+        """Run the `on_stop` hooks; return whether one objects, so that the agent continues with its text."""
         for hook in self._hooks.due(self._run.scope.project_id, self._run.scope.agent_path, "on_stop"):
             subject = {
                 "stop_reason": stop_reason,
@@ -69,7 +72,7 @@ class RunHooks:
                 return False
             self._sent_back += 1
             self._report(hook, run, answer, "sent_back")
-            self._add(in_marks(hook, answer.reason))
+            add_message(self._run, in_marks(hook, answer.reason), {"kind": HOOK})
             return True
         return False
 
@@ -89,7 +92,7 @@ class RunHooks:
                 if answer.context:
                     contexts.append(in_marks(hook, answer.context))
             if contexts:
-                self._add("\n".join(contexts))
+                add_message(self._run, "\n".join(contexts), {"kind": HOOK})
         return withheld
 
     def _withhold(self, row: Message) -> None:
@@ -101,13 +104,6 @@ class RunHooks:
             kept=True,
         )
 
-    def _add(self, text: str) -> None:
-        run = self._run
-        made = hook_message(run.scope.session_id, run.scope.agent_path, text)
-        row = placed_in(run.history, made, run.scope.run_id)
-        run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
-        run.history.add_user(row)
-
     def _newest_answer(self) -> str:
         newest = self._run.history.messages[-1] if self._run.history.messages else None
         if not isinstance(newest, AssistantMessage):
@@ -116,7 +112,8 @@ class RunHooks:
 
     async def _ask(self, hook: CommandHook, subject: dict[str, Any]) -> tuple[HookRun, HookAnswer]:
         scope = self._run.scope
-        given = HookInput(scope.session_id, scope.agent_path, scope.run_id, subject)
+        mode = mode_of(await self._run.rules())
+        given = HookInput(scope.session_id, scope.agent_path, scope.run_id, subject, mode)
         return await self._hooks.ask(hook, scope.project_id, given)
 
     def _report(self, hook: CommandHook, run: HookRun, answer: HookAnswer, decision: HookDecision) -> None:

@@ -225,9 +225,8 @@ class StepCalls:
                 return
             known = self._service.find(block.name, self._run.plan.extra_tools) is not None
             tool_ended(self._run, span, block.name, envelope, known=known)
-        if not envelope.is_error:
-            effects = self._effects(block)
-            self._run.guidance.come_to((*effects.reads, *effects.writes))
+        effects = Effects() if envelope.is_error else self._effects(block)
+        self._run.guidance.come_to((*effects.reads, *effects.writes), changes=self._may_change(block))
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
         self._services.waits.look()
 

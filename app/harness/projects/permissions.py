@@ -58,16 +58,11 @@ def manifest_rules(project: CompiledProject, agent: CompiledAgent) -> tuple[Perm
 def rules_above(project: CompiledProject, agent: CompiledAgent) -> tuple[PermissionRule, ...]:
     """Return the rules of the agents above one, each set marked with its agent: what they deny there is
     denied here, whatever the agent's own rules say."""
-    found: list[PermissionRule] = []
-    path = agent.path
-    while ".subagents." in path:
-        path = path.rpartition(".subagents.")[0]
-        above = project.agent(path)
-        if above is not None:
-            found += (replace(rule, above=path) for rule in manifest_rules(project, above))
-    for above in project.above_root:
-        found += (replace(rule, above=above.path) for rule in manifest_rules(project, above))
-    return tuple(found)
+    return tuple(
+        replace(rule, above=above.path)
+        for above in (*project.above(agent.path), *project.above_root)
+        for rule in manifest_rules(project, above)
+    )
 
 
 def declared_rules(project: CompiledProject, agent: CompiledAgent) -> tuple[PermissionRule, ...]:

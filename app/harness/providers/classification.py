@@ -156,6 +156,7 @@ def provider_error(
         model=model,
         status=effective,
         retry_after=hint if hint is not None else failure.retry_after,
+        codes=tuple(code.lower() for code in failure.codes),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from app.harness.providers.classification import provider_error, redact, shorten
 from app.harness.providers.errors import ProviderError, ProviderErrorKind
 from app.harness.providers.provider import WireRequest
 from app.harness.providers.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLarge, ServerSentEvent
+
+log = logging.getLogger("kaged.providers")
 
 CONNECTION_OPTIONS = frozenset(
     {"connect_timeout_seconds", "first_byte_timeout_seconds", "idle_timeout_seconds", "trust_env"}
@@ -36,6 +39,11 @@ LONGEST_BEGIN_SECONDS = 60.0
 _KEEP_ALIVES = frozenset({"ping", "keepalive", "keep-alive", "heartbeat"})
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
+_LOOK_BYTES = 1000
+_MOST_NOTES = 100
+_LONGEST_NAME = 80
+_TURN_SECONDS = 0.005
+"""How long one answer keeps the event loop."""
 _DRAIN_SECONDS = 0.25
 
 
@@ -45,6 +53,16 @@ class StreamEvent:
 
     name: str
     payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a server answered a request without content. `is_api` is false for a page for people; `start` are
+    its first words in lower case."""
+
+    status: int
+    is_api: bool
+    start: str
 
 
 @dataclass(slots=True)
@@ -91,6 +109,7 @@ class Connection:
         self._trust_env = bool(options.get("trust_env", False)) and not _is_loopback(self.base_url)
         self._client: httpx2.AsyncClient | None = None
         self._starting = asyncio.Lock()
+        self._passed_over: set[str] = set()
 
     async def events(
         self, wire: WireRequest, *, model: str, headers: Mapping[str, str]
@@ -104,10 +123,15 @@ class Connection:
         begin = _Begin(asyncio.get_running_loop().time() + self._first_byte_seconds)
         async with self._response("POST", wire.path, wire, model, headers) as response:
             await self._refuse_unless_stream(response, model)
-            splitter = EventSplitter()
+            splitter, loop = EventSplitter(), asyncio.get_running_loop()
+            turned = loop.time()
             async with aclosing(self._chunks(response, model, begin)) as chunks:
                 async for chunk in chunks:
                     for event in self._split(splitter, chunk, model):
+                        # What has arrived already is read without a wait: others have their turns, too.
+                        if loop.time() - turned > _TURN_SECONDS:
+                            await asyncio.sleep(0)
+                            turned = loop.time()
                         data = event.data.strip()
                         if data == _DONE:
                             await self._drain(chunks)
@@ -130,6 +154,21 @@ class Connection:
             return wire_json.load(body)
         except (ValueError, RecursionError) as error:
             raise self.error("unknown", f"answered with something that is not JSON: {error}", "") from error
+
+    async def look(self, path: str) -> Look:
+        """POST an empty object without any credential and say how the server answers. Raises
+        `ProviderError`."""
+        async with self._response("POST", path, WireRequest(path, b"{}"), "", {}) as response:
+            is_api = "html" not in response.headers.get("content-type", "").lower()
+            start = await self._body(response, "", _LOOK_BYTES)
+            return Look(response.status_code, is_api, start[:_LOOK_BYTES].decode("utf-8", "replace").lower())
+
+    def pass_over(self, what: str, name: Any) -> None:
+        """Note, once for each name, what of an answer is not read: a vendor may add something any day."""
+        shown = redact(f"{what} {str(name)[:_LONGEST_NAME]!r}", self._secrets)
+        if shown not in self._passed_over and len(self._passed_over) < _MOST_NOTES:
+            self._passed_over.add(shown)
+            log.info("%s sent %s, which is not read; it is passed over", self.name, shown)
 
     def stream_error(self, payload: Any, model: str) -> ProviderError:
         """Classify an error that arrived inside a stream (the decoded event, or its error part)."""

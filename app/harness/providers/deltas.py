@@ -13,9 +13,10 @@ from app.messages import AssistantBlock, StopReason, TextBlock, ThinkingBlock, T
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the answer's text (never empty)."""
+    """A piece of the answer's text (never empty). Pieces of another `phase` are another block."""
 
     text: str
+    phase: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,16 @@ class BlockAssembler:
 
     _blocks: list[AssistantBlock] = field(default_factory=list)
     _text: list[str] = field(default_factory=list)
+    _phase: str | None = None
     _thinking: list[str] = field(default_factory=list)
 
     def add(self, delta: Delta) -> None:
         match delta:
-            case TextDelta(text):
+            case TextDelta(text, phase):
                 self._flush_thinking()
+                if phase != self._phase:
+                    self._flush_text()
+                self._phase = phase
                 self._text.append(text)
             case ThinkingDelta(text):
                 self._flush_text()
@@ -116,7 +121,7 @@ class BlockAssembler:
         if self._thinking:
             tail.append(ThinkingBlock(text="".join(self._thinking)))
         if self._text:
-            tail.append(TextBlock(text="".join(self._text)))
+            tail.append(TextBlock(text="".join(self._text), phase=self._phase))
         return (*self._blocks, *tail)
 
     def _mark_cut_off(self) -> None:
@@ -129,7 +134,7 @@ class BlockAssembler:
 
     def _flush_text(self) -> None:
         if self._text:
-            self._blocks.append(TextBlock(text="".join(self._text)))
+            self._blocks.append(TextBlock(text="".join(self._text), phase=self._phase))
             self._text.clear()
 
     def _flush_thinking(self) -> None:

@@ -33,7 +33,8 @@ FALLBACK: frozenset[ProviderErrorKind] = frozenset(
 
 
 class ProviderError(Exception):
-    """A model call failed. `message` never contains a credential; `retry_after` is seconds."""
+    """A model call failed. `message` never contains a credential; `retry_after` is seconds; `codes` are the
+    provider's own words for what went wrong, in lower case."""
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class ProviderError(Exception):
         model: str = "",
         status: int | None = None,
         retry_after: float | None = None,
+        codes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.kind: ProviderErrorKind = kind
@@ -52,3 +54,4 @@ class ProviderError(Exception):
         self.model = model
         self.status = status
         self.retry_after = retry_after
+        self.codes = codes

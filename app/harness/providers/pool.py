@@ -52,6 +52,13 @@ class ProviderPool:
         return missing_credential(name, slot.settings) if slot else f"there is no provider {name!r}"
 
     @contextmanager
+    def built(self, candidate: Candidate) -> Iterator[tuple[ProviderSettings, BuiltProvider]]:
+        """Lend a provider with its connection and settings. Raises like `in_use`."""
+        with self.in_use(candidate):
+            slot = self._slots[candidate.provider]
+            yield slot.settings, slot.built
+
+    @contextmanager
     def in_use(self, candidate: Candidate) -> Iterator[Provider]:
         """Lend a provider; it is not closed while lent. Raises `ProviderError` before any network
         when it is gone from the configuration or has no credential."""

@@ -10,10 +10,13 @@ import time
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from app.config import ProviderSettings
 from app.errors import ValidationFailed
 from app.harness.providers.deltas import BlockAssembler, Finished, UsageSoFar
 from app.harness.providers.errors import ProviderError
-from app.harness.providers.factory import ListsModels
+from app.harness.providers.examination import examined
+from app.harness.providers.explanation import Cause, Explanation
+from app.harness.providers.factory import BuiltProvider, ListsModels
 from app.harness.providers.provider import ModelRequest, Provider
 from app.messages import SystemBlock, TextBlock, Usage, UserMessage
 
@@ -28,7 +31,8 @@ _QUESTION = "This is a connection test. Reply with the single word: ok"
 
 @dataclass(frozen=True, slots=True)
 class ProviderTestResult:
-    """The outcome of one real call. Times are milliseconds; `error` is a `ProviderErrorKind`."""
+    """The outcome of one real call. Times are milliseconds; `error` is a `ProviderErrorKind`; `cause`,
+    `explanation` and `advice` say in plain words why the call failed, and what to do."""
 
     provider: str
     model: str
@@ -39,10 +43,13 @@ class ProviderTestResult:
     usage: Usage | None = None
     error: str | None = None
     message: str | None = None
+    cause: Cause | None = None
+    explanation: str | None = None
+    advice: str | None = None
 
 
 async def probe(provider: Provider, model: str) -> ProviderTestResult:
-    """Ask the model for one word. Provider errors are in the result, not raised."""
+    """Ask the model for one word. Raises `ProviderError`."""
     started = time.monotonic()
     request = ModelRequest(
         model=model,
@@ -53,19 +60,46 @@ async def probe(provider: Provider, model: str) -> ProviderTestResult:
     assembler = BlockAssembler()
     first: int | None = None
     usage: Usage | None = None
-    try:
-        async with aclosing(provider.stream(provider.encode(request), request)) as stream:
-            async for delta in stream:
-                if first is None and not isinstance(delta, UsageSoFar):
-                    first = _since(started)
-                assembler.add(delta)
-                usage = delta.usage if isinstance(delta, Finished) else usage
-    except ProviderError as error:
-        return ProviderTestResult(
-            provider.name, model, False, _since(started), first, error=error.kind, message=error.message
-        )
+    async with aclosing(provider.stream(provider.encode(request), request)) as stream:
+        async for delta in stream:
+            if first is None and not isinstance(delta, UsageSoFar):
+                first = _since(started)
+            assembler.add(delta)
+            usage = delta.usage if isinstance(delta, Finished) else usage
     text = "".join(block.text for block in assembler.blocks() if isinstance(block, TextBlock))
     return ProviderTestResult(provider.name, model, True, _since(started), first, text, usage)
+
+
+async def tested(
+    name: str, model: str | None, settings: ProviderSettings, built: BuiltProvider
+) -> ProviderTestResult:
+    """Make one real, small call and explain how it fails, if it does. Without `model` the server is asked for
+    one. Raises `ValidationFailed` when it names none."""
+    started = time.monotonic()
+    chosen = model or ""
+    try:
+        chosen = chosen or await some_model(built.provider)
+        return await probe(built.provider, chosen)
+    except ProviderError as error:
+        took = _since(started)
+        return failed_test(name, chosen, error, await examined(error, chosen, name, settings, built), took)
+
+
+def failed_test(
+    name: str, model: str, error: ProviderError, why: Explanation, duration_ms: int = 0
+) -> ProviderTestResult:
+    """Return the result of a call that failed."""
+    return ProviderTestResult(
+        name,
+        model,
+        False,
+        duration_ms,
+        error=error.kind,
+        message=error.message,
+        cause=why.cause,
+        explanation=why.words,
+        advice=why.advice,
+    )
 
 
 async def some_model(provider: Provider) -> str:

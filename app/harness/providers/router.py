@@ -17,8 +17,9 @@ from app.harness.providers.attempts import Failures, RetryPolicy, combined_error
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.deltas import Delta, Finished, UsageSoFar
 from app.harness.providers.errors import FALLBACK, RETRYABLE, ProviderError
+from app.harness.providers.explanation import no_key
 from app.harness.providers.pool import ProviderPool
-from app.harness.providers.probe import ProviderTestResult, probe, some_model
+from app.harness.providers.probe import ProviderTestResult, failed_test, tested
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.route import (
     AttemptFailed,
@@ -138,8 +139,8 @@ class ProviderRouter:
         ]
 
     async def test(self, name: str, model: str | None = None) -> ProviderTestResult:
-        """Make one real, small call, without retry. Without `model` it takes the first one that an
-        alias names, or that the server offers. Raises `NotFound`, `ValidationFailed`."""
+        """Make one real, small call, without retry, and explain how it fails. Without `model` it takes the
+        first one that an alias names, or that the server offers. Raises `NotFound`, `ValidationFailed`."""
         self._pool.get(name)
         chosen = model or next(
             (
@@ -150,11 +151,11 @@ class ProviderRouter:
             ),
             None,
         )
-        try:
-            with self._pool.in_use(Candidate(name, chosen or "")) as provider:
-                return await probe(provider, chosen or await some_model(provider))
-        except ProviderError as error:
-            return ProviderTestResult(name, chosen or "", False, error=error.kind, message=error.message)
+        problem = self._pool.problem(name)
+        if problem is not None:
+            return failed_test(name, chosen or "", ProviderError("auth", problem), no_key(problem))
+        with self._pool.built(Candidate(name, chosen or "")) as (settings, built):
+            return await tested(name, chosen, settings, built)
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -195,6 +195,6 @@ class Answer:
     def _stored_blocks(self) -> list[dict[str, Any]]:
         """Return the blocks as stored; an answer of one text block is its row's content."""
         blocks = self.blocks()
-        if len(blocks) == 1 and isinstance(blocks[0], TextBlock):
+        if len(blocks) == 1 and isinstance(blocks[0], TextBlock) and blocks[0].phase is None:
             return []
         return [{"type": block.type, **block.model_dump(exclude_defaults=True)} for block in blocks]

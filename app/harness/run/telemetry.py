@@ -18,10 +18,11 @@ from app.harness.providers.route import AttemptStarted
 from app.harness.run.model_answer import Answer
 from app.harness.run.processor import Generation
 from app.harness.run.run_context import RunContext
+from app.ids import ROOT_AGENT
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, Usage, UserMessage
 from app.observability import Span, metrics
 from app.observability.tracing import error_type_of
-from app.storage.models import Compaction
+from app.storage.models import Compaction, Message
 from app.tools.contract.call import ToolEnvelope
 
 PROVIDERS = {
@@ -40,7 +41,7 @@ _CONTENT_MESSAGES = 400
 
 
 @contextmanager
-def agent_span(run: RunContext, asked: str | None = None) -> Iterator[Span]:
+def agent_span(run: RunContext, asked: Message | None = None) -> Iterator[Span]:
     """Open the span of one agent's run under `run.span` and put it there while the agent runs.
 
     `asked` is the message that the agent answers."""
@@ -54,10 +55,11 @@ def agent_span(run: RunContext, asked: str | None = None) -> Iterator[Span]:
             "gen_ai.provider.name": provider_name(run.provider_name),
             "gen_ai.request.model": run.plan.route.candidates[0].model,
             "kaged.project.id": run.scope.project_id,
+            "kaged.request.id": asked.details.get("requestId") if asked is not None else None,
         },
     )
     if span.captures and asked is not None:
-        span.content("gen_ai.input.messages", (UserMessage(blocks=(TextBlock(text=asked),)),))
+        span.content("gen_ai.input.messages", (UserMessage(blocks=(TextBlock(text=asked.content),)),))
     run.journal.span = span
     try:
         with span:
@@ -86,7 +88,7 @@ def agent_ended(run: RunContext, state: str, reason: str, error: dict[str, Any] 
         span.set({"error.type": reason})
     run.journal.metrics.count(metrics.RUNS, state)
     run.journal.metrics.observe(metrics.RUN_SECONDS, state, value=time.monotonic() - run.meter.started)
-    if run.scope.agent_path != "primary":
+    if run.scope.agent_path != ROOT_AGENT:
         run.journal.metrics.count(metrics.DELEGATIONS, state)
 
 

@@ -20,14 +20,12 @@ from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
 from app.harness.loop.active_run import ActiveRun
 from app.harness.sessions.session_parts import SessionParts
-from app.ids import now_ms
+from app.ids import ROOT_AGENT, now_ms
 from app.storage.models import AuditEvent, Message
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.ports import ChildAnswer
 
 log = logging.getLogger("kaged.delegation")
-
-ROOT_AGENT = "primary"
 
 
 class TaskSession(Protocol):

@@ -26,7 +26,7 @@ from app.harness.run.run_context import RunContext
 from app.harness.sessions.session_parts import RestCompaction, SessionParts
 from app.harness.sessions.session_services import SessionServices
 from app.harness.sessions.session_waits import SessionWaits
-from app.ids import now_ms
+from app.ids import ROOT_AGENT, now_ms
 from app.states import CompactionState, SessionState, move
 from app.storage.models import Compaction
 from app.storage.unit_of_work import UnitOfWork
@@ -250,7 +250,7 @@ class CompactionCommands:
         self._services.tasks.refuse_when_stopping()
         if runs.parts.record.state is SessionState.ARCHIVED:
             raise runs.parts.record.illegal("compact")
-        if agent_path != "primary":
+        if agent_path != ROOT_AGENT:
             raise _not_running(agent_path)
         if runs.active is not None and not active_too:
             raise Conflict(

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from app.harness.conversation.session_rows import session_audit
 from app.harness.sessions.history_at import conversation_at
 from app.harness.sessions.open_calls import open_calls, unanswered_results
-from app.harness.sessions.point import ROOT_AGENT, point_at
-from app.ids import new_id, now_ms
+from app.harness.sessions.point import point_at
+from app.ids import ROOT_AGENT, new_id, now_ms
 from app.storage.models import Message, PromptEdit
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork

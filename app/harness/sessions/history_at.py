@@ -6,13 +6,13 @@ Owns: which stored messages were part of it then. Never: changing a row.
 from __future__ import annotations
 
 from app.harness.sessions.point import (
-    ROOT_AGENT,
     Point,
     applied,
     compacted_after,
     rolled_back_before,
     runs_after,
 )
+from app.ids import ROOT_AGENT
 from app.storage.models import Message
 from app.storage.unit_of_work import UnitOfWork
 

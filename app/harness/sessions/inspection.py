@@ -25,9 +25,10 @@ from app.harness.projects.prompts.assemble import environment
 from app.harness.projects.prompts.session_prompts import as_prompt
 from app.harness.projects.run_cage import cage_of
 from app.harness.sessions.history_at import conversation_at
-from app.harness.sessions.point import ROOT_AGENT, Point, point_at
+from app.harness.sessions.point import Point, point_at
 from app.harness.sessions.session_runs import SessionRuns
 from app.harness.sessions.session_services import SessionServices
+from app.ids import ROOT_AGENT
 from app.messages import SystemBlock
 from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
 from app.storage.unit_of_work import UnitOfWork

@@ -12,13 +12,12 @@ from typing import Any
 
 from app.errors import ToolError
 from app.events.payload import EventPayload
-from app.events.union import ROOT_AGENT
 from app.harness.conversation.history import History
 from app.harness.conversation.message_rows import tool_result
 from app.harness.questions.rows import closed_event, closed_values
 from app.harness.run.answers import WaitingCall, consents_of
 from app.harness.run.tool_results import result_event
-from app.ids import new_id, now_ms
+from app.ids import ROOT_AGENT, new_id, now_ms
 from app.states import InteractionState, ToolCallState, move
 from app.storage.models import Interaction, Message, MessageDetails, ToolCall
 from app.storage.storage import Storage

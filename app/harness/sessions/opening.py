@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.harness.conversation.session_rows import session_audit
-from app.harness.dsl.agent_view import OVERRIDE, ROOT
-from app.ids import new_id, now_ms
+from app.harness.dsl.agent_view import OVERRIDE
+from app.ids import ROOT_AGENT, new_id, now_ms
 from app.storage.models import Message, MessageDetails
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
@@ -34,11 +34,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The agent that a new session talks to, by its path, and what was said before. It is headless."""
+    """The agent that a new session talks to, by its path, and what was said before. Nobody is asked in it
+    while it is `headless`."""
 
     project_id: str
     agent_path: str
     turns: Sequence[Turn] = ()
+    title: str = ""
+    headless: bool = True
 
 
 def opened_session(opening: Opening, compiled_digest: str, actor: str) -> SessionRow:
@@ -47,8 +50,9 @@ def opened_session(opening: Opening, compiled_digest: str, actor: str) -> Sessio
     return SessionRow(
         id=new_id("ses"),
         project_id=opening.project_id,
-        headless=True,
-        overrides={} if opening.agent_path == ROOT else {OVERRIDE: opening.agent_path},
+        title=opening.title,
+        headless=opening.headless,
+        overrides={} if opening.agent_path == ROOT_AGENT else {OVERRIDE: opening.agent_path},
         compiled_digest=compiled_digest,
         created_by=actor,
         created_at=at,

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.errors import Conflict, NotFound
+from app.ids import ROOT_AGENT
 from app.storage.models import Compaction, Message, Rollback, Run
 from app.storage.unit_of_work import UnitOfWork
-
-ROOT_AGENT = "primary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def point_at(uow: UnitOfWork, session_id: str, message_id: str | None) -> Point:
 
 def _end_of_step(uow: UnitOfWork, row: Message) -> Message:
     """Return the last result of the step that a message belongs to, or the message itself."""
-    if row.role not in (ROOT_AGENT, "tool"):
+    if row.role not in ("primary", "tool"):
         return row
     for following in uow.messages.following(row.session_id, row.position or 0, agent_path=ROOT_AGENT):
         if following.role != "tool" or following.superseded_by != row.superseded_by:

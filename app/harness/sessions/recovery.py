@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from app.errors import ToolError
 from app.events.payload import EventPayload, Origin
 from app.events.union import (
-    ROOT_AGENT,
     MessageEnd,
     RunEnded,
     SessionStateChanged,
@@ -34,7 +33,7 @@ from app.harness.run.answers import consents_of
 from app.harness.run.tool_results import result_event
 from app.harness.sessions.open_calls import result_message
 from app.harness.stream.event_hub import EventHub
-from app.ids import now_ms
+from app.ids import ROOT_AGENT, now_ms
 from app.messages import Usage
 from app.states import (
     InteractionState,
@@ -181,14 +180,14 @@ class _Wreck:
         self.at = now_ms()
         position = uow.messages.last_position(session.id)
         self.results = [self._result(call, position + 1 + n) for n, call in enumerate(self.calls)]
-        own = [row for row in self.results if row.agent_path == "primary"]
+        own = [row for row in self.results if row.agent_path == ROOT_AGENT]
         last = own[-1].id if own else self._last_message(uow)
         reason = INTERACTION if self.kept or waiting else REASON
         self.checkpoint = checkpoint_of(
             session.id, self.run_id, reason=reason, detail=None, created_by="daemon", cursor=last
         )
         self.task_results = [self._task_result(run) for run in self.runs if run.background]
-        self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
+        self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != ROOT_AGENT]
 
     @property
     def run_id(self) -> str | None:
@@ -271,7 +270,7 @@ class _Wreck:
         )
         return task_result_row(
             run.session_id,
-            "primary",
+            ROOT_AGENT,
             content,
             child_path=run.agent_path,
             run_id=run.id,
@@ -299,7 +298,7 @@ class _Wreck:
         for row in self.task_results:
             uow.messages.add(row)
         for message_id in self.undelivered:  # its waiter is gone: the root agent gets it
-            uow.messages.update(message_id, agent_path="primary")
+            uow.messages.update(message_id, agent_path=ROOT_AGENT)
         if self.was_running:
             uow.checkpoints.add(self.checkpoint)
             values = {
@@ -362,7 +361,7 @@ class _Wreck:
         )
 
     def _last_message(self, uow: UnitOfWork) -> str | None:
-        history = uow.messages.history(self.session.id, "primary")
+        history = uow.messages.history(self.session.id, ROOT_AGENT)
         return history[-1].id if history else None
 
     def _audit(self) -> AuditEvent:

@@ -128,6 +128,7 @@ class Session:
         model: str | None,
         mode: Mode,
         actor: str,
+        request_id: str | None = None,
     ) -> PostedMessage:
         """Store a message and run it, queue it, or hand it to the running turn."""
         if model is not None:
@@ -138,7 +139,7 @@ class Session:
             if keeps_run and state is SessionState.PAUSED:
                 event = SessionEvent.MESSAGE_POSTED_TO_WAITING_RUN
             self._record.require(event)
-            row = operator_message(self.id, content, attachments, model, actor)
+            row = operator_message(self.id, content, attachments, model, actor, request_id)
             if state is not SessionState.IDLE:
                 if mode == "reject":
                     raise busy(state, waits=keeps_run)

@@ -224,13 +224,21 @@ class SessionManager:
         model: str | None = None,
         mode: Mode = "queue",
         actor: str,
+        request_id: str | None = None,
     ) -> PostedMessage:
         """Store a message and run it (or queue it); returns once that is durable."""
         if not content.strip() and not attachments:
             raise ValidationFailed("The message is empty.", fields={"content": "write something"})
         session = await self._acting(session_id)
         return await self._shielded(
-            session.post(content, attachments=attachments, model=model, mode=mode, actor=actor)
+            session.post(
+                content,
+                attachments=attachments,
+                model=model,
+                mode=mode,
+                actor=actor,
+                request_id=request_id,
+            )
         )
 
     async def cancel(self, session_id: str, actor: str) -> SessionRow:

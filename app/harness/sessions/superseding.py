@@ -14,8 +14,8 @@ from app.errors import Conflict, NotFound
 from app.harness.compaction.records import redo as redo_compaction
 from app.harness.compaction.records import undo as undo_compaction
 from app.harness.sessions.open_calls import Closing, OpenCall, open_calls
-from app.harness.sessions.point import ROOT_AGENT, Point, applied, compacted_after, point_at, runs_after
-from app.ids import new_id, now_ms
+from app.harness.sessions.point import Point, applied, compacted_after, point_at, runs_after
+from app.ids import ROOT_AGENT, new_id, now_ms
 from app.states import CompactionState, InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session
 from app.storage.unit_of_work import UnitOfWork

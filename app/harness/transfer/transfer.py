@@ -11,11 +11,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from app.errors import Conflict
-from app.events.union import ROOT_AGENT
 from app.harness.sessions.open_calls import open_calls, unanswered_results
 from app.harness.transfer.transfer_lines import FORMAT, line
 from app.harness.transfer.transfer_seal import SEAL, Seal
-from app.ids import now_ms
+from app.ids import ROOT_AGENT, now_ms
 from app.states import SessionState, ToolCallState, move
 from app.storage.models import Event, Message, Step, ToolCall
 from app.storage.models import Session as SessionRow

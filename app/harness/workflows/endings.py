@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.harness.loop.loop import STUCK
+from app.ids import ROOT_AGENT
 from app.states import RunState, SessionState, WorkflowRunState
 from app.storage.models import Session as SessionRow
 from app.storage.models import WorkflowRun
 from app.storage.unit_of_work import UnitOfWork
 
-ROOT_AGENT = "primary"
 _AT_WORK = (SessionState.QUEUED.value, SessionState.RUNNING.value, SessionState.PAUSED.value)
 _IN_HAND = ("rolled_back", "rollback_undone")
 """Why an idle session is idle when an operator continues it by hand."""

@@ -9,12 +9,13 @@ import asyncio
 import logging
 
 from app.errors import KagedError
-from app.events.union import ROOT_AGENT, RunStarted
+from app.events.union import RunStarted
 from app.harness.dsl.workflow_view import KIND
 from app.harness.issues.author import DAEMON
 from app.harness.issues.service import IssueService
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import Frame
+from app.ids import ROOT_AGENT
 from app.states import ISSUE_MOVES, IssueState
 from app.storage.models import Issue
 from app.storage.models import Session as SessionRow

@@ -60,7 +60,7 @@ async def test_a_checkpoint_shows_the_prompts_that_were_sent_before_it(
     assert then["sent"]["blocks"][0]["text"] == "You keep the shop.\n"
     assert then["sent"]["digest"] == partial["details"]["systemDigest"]
     assert then["sent"]["message_id"] == partial["id"]
-    (now,) = (await driver.session_call("GET", "/prompts"))["prompts"]
+    (now,) = (await driver.session_call("GET", "/prompts"))["items"]
     last = (await driver.messages())[-1]
     assert now["sent"]["blocks"][0]["text"] == "Otherwise.\n"
     assert now["sent"]["digest"] == last["details"]["systemDigest"] != then["sent"]["digest"]
@@ -130,7 +130,7 @@ async def test_an_exported_session_keeps_its_rollbacks_and_edited_prompts(
         assert answer.status_code == status, answer.text
     again = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
     assert again.content == export.content
-    assert (await driver.session_call("GET", "/prompts"))["prompts"][0]["source"] == "edited"
+    assert (await driver.session_call("GET", "/prompts"))["items"][0]["source"] == "edited"
     await driver.session_call("POST", f"/rollbacks/{rollback['id']}/undo")
     assert await shown(driver) == ["One", "First.", "Two", "Half"]
 

@@ -26,7 +26,7 @@ def system_of(fake: FakeProvider, at: int = -1) -> str:
 
 
 async def prompt(driver: Driver) -> dict[str, Any]:
-    (found,) = (await driver.session_call("GET", "/prompts"))["prompts"]
+    (found,) = (await driver.session_call("GET", "/prompts"))["items"]
     return found
 
 

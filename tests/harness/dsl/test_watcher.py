@@ -18,7 +18,7 @@ from app.harness.dsl import watcher as watcher_module
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from tests.driver.project_files import MINIMAL, compiled
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 TEXT = MINIMAL + (
     "  subagents:\n    helper: {model: m, system_prompt: prompts/shared.md, description: d, cage: disabled}\n"
     "    other: {model: m, system_prompt: config:/other.md, description: d, cage: disabled}\n"
@@ -269,7 +269,7 @@ async def test_many_watched_projects_leave_the_threads_that_requests_need(tmp_pa
     try:
         for _ in range(5):  # each of them has begun to wait by then
             await asyncio.sleep(0.05)
-        assert await asyncio.wait_for(to_thread.run_sync(lambda: "served"), 2) == "served"
+        assert await asyncio.wait_for(to_thread.run_sync(lambda: "served"), PATIENCE) == "served"
     finally:
         await asyncio.wait_for(asyncio.gather(*(watcher.stop() for watcher in watchers)), PATIENCE)
     assert to_thread.current_default_thread_limiter().total_tokens == 40

@@ -53,7 +53,7 @@ async def test_the_parts_stand_in_their_order_and_stay_byte_identical(
         (shop / "AGENTS.md").write_text("Prices are in euros.")
         skill(shop / ".claude" / "skills" / "late", "late", "Too late for this session.")
         await driver.run("Two")
-        prompts = (await driver.session_call("GET", "/prompts"))["prompts"]
+        prompts = (await driver.session_call("GET", "/prompts"))["items"]
     async with restarted(tmp_path / "data", **guided) as driver:
         driver.session_id = session
         await driver.run("Three")
@@ -279,7 +279,7 @@ async def test_a_caged_agent_is_told_only_of_what_its_cage_may_read(
     )
     async with driven(tmp_path / "data", shop, **guided) as driver:
         await driver.run("Go")
-        prompts = (await driver.session_call("GET", "/prompts"))["prompts"]
+        prompts = (await driver.session_call("GET", "/prompts"))["items"]
     root, child = system_of(fake.requests[0]), system_of(fake.requests[1])
     for text in ("Above the project.", "Root. @src/style.md", "Style.", "- seen", "- unseen", "- own"):
         assert text in root
@@ -371,7 +371,7 @@ async def test_a_skill_is_checked_again_when_it_is_loaded(
 
 
 async def _prompts(driver: Driver) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await driver.session_call("GET", "/prompts"))["prompts"]
+    found: list[dict[str, Any]] = (await driver.session_call("GET", "/prompts"))["items"]
     return found
 
 

@@ -156,11 +156,11 @@ async def test_a_plugin_that_is_taken_out_of_the_project_file_ends(
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("First")
         at = f"/projects/{driver.project_id}"
-        before = {one["name"]: one["pid"] for one in (await driver.call("GET", f"{at}/plugins"))["plugins"]}
+        before = {one["name"]: one["pid"] for one in (await driver.call("GET", f"{at}/plugins"))["items"]}
         assert all(before.values())
         del plugged.primary["plugins"]["gone"]
         plugged.write()
         await driver.call("POST", f"{at}/reload")
         await until(lambda: not Path(f"/proc/{before['gone']}").exists())
-        (left,) = (await driver.call("GET", f"{at}/plugins"))["plugins"]
+        (left,) = (await driver.call("GET", f"{at}/plugins"))["items"]
         assert (left["name"], left["state"], left["pid"]) == ("stays", "ready", before["stays"])

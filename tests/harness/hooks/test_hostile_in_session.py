@@ -84,7 +84,7 @@ async def test_others_do_not_notice(
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         async with asyncio.timeout(60):
             await driver.run("Use both")
-        listed = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["plugins"]
+        listed = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["items"]
     messages = fake.requests[1].json["messages"]
     assert "<plugin:words>Here.</plugin:words>" in messages[0]["content"]
     results = [message["content"] for message in messages if message["role"] == "tool"]
@@ -107,7 +107,7 @@ async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("One")
         path = f"/projects/{driver.project_id}/plugins"
-        hostile, missing = (await driver.call("GET", path))["plugins"]
+        hostile, missing = (await driver.call("GET", path))["items"]
         assert hostile["state"] == "disabled"
         assert "net:*" in hostile["reason"]
         assert hostile["hooks"] == ["on_session_start", "pre_compact"]
@@ -120,7 +120,7 @@ async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
         assert refused["error"]["details"]["plugins"] == ["hostile", "missing"]
         await driver.new_session()
         await driver.run("Two")
-        assert (await driver.call("GET", path))["plugins"][0]["state"] == "ready"
+        assert (await driver.call("GET", path))["items"][0]["state"] == "ready"
     assert "<plugin:hostile>good</plugin:hostile>" in fake.requests[1].json["messages"][0]["content"]
 
 
@@ -134,7 +134,7 @@ async def test_one_that_runs_again_has_no_reason_why_it_does_not(
         await driver.run("One")
         async with asyncio.timeout(60):
             while True:
-                (listed,) = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["plugins"]
+                (listed,) = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["items"]
                 if listed["failures"] and listed["state"] == "ready":
                     break
                 if listed["state"] == "restarting":
@@ -165,7 +165,7 @@ async def test_what_one_says_is_listed_without_secrets(
     fake.script(text_reply("Yes."))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("One")
-        found = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["plugins"]
+        found = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["items"]
     listed = {one["name"]: one for one in found}
     assert "stderr: before ******** after" in listed["talks"]["log"]
     assert "net:********" in listed["hostile"]["reason"]

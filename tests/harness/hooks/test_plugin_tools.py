@@ -206,7 +206,7 @@ async def test_a_call_that_takes_long_ends_with_its_run(
         await until(lambda: plugged.calls("words"))
         began = time.monotonic()
         await driver.session_call("POST", "/cancel")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert (await driver.last_run())["state"] == "cancelled"
         (answer,) = await tool_messages(driver)
         assert "cancelled" in answer["content"]

@@ -171,7 +171,7 @@ async def test_a_cancelled_first_run_leaves_it_to_the_next_one(
         await until(lambda: plugged.calls("slow"))
         began = time.monotonic()
         await driver.session_call("POST", "/cancel")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert (await driver.last_run())["state"] == "cancelled"
         assert await driver.state() == "idle"
     assert not fake.requests

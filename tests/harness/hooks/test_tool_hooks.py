@@ -91,6 +91,7 @@ async def test_a_hook_is_given_the_call_as_json_without_secrets(
         "project": "shop",
         "project_dir": str(root),
         "agent": "primary",
+        "mode": "ask",
         "tool": tool.replace("_", "."),
         "call_id": "c1",
         "arguments": {"path": "a.txt", "content": "key: ******** ********\n"},

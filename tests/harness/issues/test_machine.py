@@ -27,6 +27,7 @@ from app.storage.models import Issue, IssueTodo, IssueUpdate
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver.checklist_desk import AGENT, OPERATOR, PROJECT, ChecklistDesk, checklist_desk
+from tests.driver.rounds import rounds
 
 T = TypeVar("T")
 
@@ -306,7 +307,7 @@ class IssueMachine(RuleBasedStateMachine):
 
 TestIssueMachine = pytest.mark.requirement("issues.machine")(pytest.mark.timeout(300)(IssueMachine.TestCase))
 IssueMachine.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=rounds(10, 25),
     stateful_step_count=40,
     deadline=None,
     # Without shrinking: each try is a database, and the steps of one failure are read easily enough.

@@ -243,3 +243,24 @@ async def test_a_large_body_arrives_whole() -> None:
     async with connected(text_reply("x")) as (fake, connection):
         await read(connection, WireRequest("/chat/completions", body))
         assert fake.requests[0].body == body
+
+
+async def test_an_answer_that_has_arrived_already_leaves_turns_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.harness.providers.connection._TURN_SECONDS", 0.0)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with connected(Reply((Raw(b'data: {"choices":[]}\n\n' * 5_000),))) as (_, connection):
+        other = asyncio.create_task(others())
+        begun = turns
+        found = await read(connection)
+        other.cancel()
+    assert len(found) >= 5_000
+    assert turns - begun >= 5_000

@@ -201,7 +201,7 @@ class TestOpenAIResponses(ProtocolContract):
                 "role": "user",
                 "content": [
                     {"type": "input_text", "text": "see"},
-                    {"type": "input_image", "image_url": "data:image/png;base64,aGk="},
+                    {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"},
                 ],
             },
             {"type": "function_call", "call_id": "c0", "name": "file_read", "arguments": '{"path":"a"}'},

@@ -75,10 +75,10 @@ async def test_the_fragment_is_shown_edited_and_reloaded(
         lab.release("a")
         await watch.until_state("idle")
     assert "You mend things." in fake.requests[1].json["messages"][0]["content"]
-    shown = (await shop.session_call("GET", "/prompts"))["prompts"]
+    shown = (await shop.session_call("GET", "/prompts"))["items"]
     assert {one["agent_path"]: one["content"] for one in shown}["workflows.repair"] == "You mend things.\n"
     await shop.new_session()
-    shown = (await shop.session_call("GET", "/prompts"))["prompts"]
+    shown = (await shop.session_call("GET", "/prompts"))["items"]
     assert "workflows.repair" not in {one["agent_path"] for one in shown}
 
 

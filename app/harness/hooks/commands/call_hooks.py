@@ -26,6 +26,7 @@ from app.tools.authorisation.decision import RuleBook
 from app.tools.authorisation.subjects import subjects_of
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import Effects, ToolDefinition
+from app.tools.contract.modes import mode_of
 from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject
 
 CODE = "hook_denied"
@@ -151,7 +152,8 @@ class CommandCallHooks:
 
     def _input(self, subject: dict[str, Any]) -> HookInput:
         context = self._context
-        return HookInput(context.session_id, context.agent_path, context.run_id, subject)
+        mode = mode_of(context.rules)
+        return HookInput(context.session_id, context.agent_path, context.run_id, subject, mode)
 
     def _report(self, hook: CommandHook, run: HookRun, answer: HookAnswer, decision: Any, tool: str) -> None:
         report = report_of(hook, run, decision, answer, tool=tool, call_id=self._context.call_id)

@@ -15,17 +15,13 @@ from typing import Any
 import orjson
 
 from app.harness.dsl.spec_hooks import DEFAULT_SECONDS, MAX_HOOKS, MAX_SECONDS, HookEvent
+from app.harness.hooks.commands.input import CLAUDE_EVENTS
 from app.tools.processes.foreign_text import one_line
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
 MAX_BYTES = 1024 * 1024
 MAX_COMMAND = 10_000
-_EVENTS: Mapping[str, HookEvent] = {
-    "PreToolUse": "before_tool",
-    "PostToolUse": "after_tool",
-    "UserPromptSubmit": "on_prompt",
-    "Stop": "on_stop",
-}
+_EVENTS: Mapping[str, HookEvent] = {theirs: own for own, theirs in CLAUDE_EVENTS.items()}
 _TOOLS: Mapping[str, tuple[str, ...]] = {
     "Bash": ("shell",),
     "Read": ("file.read",),

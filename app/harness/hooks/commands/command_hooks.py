@@ -19,8 +19,10 @@ from app.harness.hooks.commands.answer import HookAnswer, answer_of
 from app.harness.hooks.commands.call_hooks import CommandCallHooks
 from app.harness.hooks.commands.hook import CommandHook, HookPlace, hooks_of
 from app.harness.hooks.commands.input import HookInput, InputTooLong, content_of
+from app.harness.hooks.commands.outcomes import OutcomeBook
 from app.harness.hooks.commands.running import HookProcesses, HookRun
 from app.harness.projects.projects import ProjectRegistry
+from app.ids import now_ms
 from app.observability import Redactor
 from app.tools.contract.call import ToolCallContext
 from app.tools.dispatch.hooks import CallHooks
@@ -42,6 +44,7 @@ class CommandHooks:
         self._projects = projects
         self._processes = processes
         self._redactor = redactor
+        self.outcomes = OutcomeBook()
 
     def all(self, project_id: str) -> tuple[CommandHook, ...]:
         """Return the hooks of a project, in the order in which they run; none of one that is not trusted."""
@@ -64,7 +67,15 @@ class CommandHooks:
         return CommandCallHooks(found, context, ask)
 
     async def ask(self, hook: CommandHook, project_id: str, given: HookInput) -> tuple[HookRun, HookAnswer]:
-        """Run a hook and read its answer. Raises nothing but a cancellation."""
+        """Run a hook and read its answer; a run in a session counts. Raises nothing but a cancellation."""
+        run, answer = await self._asked(hook, project_id, given)
+        if given.session_id is not None:
+            self.outcomes.note(project_id, hook, answer, now_ms())
+        return run, answer
+
+    async def _asked(
+        self, hook: CommandHook, project_id: str, given: HookInput
+    ) -> tuple[HookRun, HookAnswer]:
         place = self._place(project_id)
         if place is None:
             run = HookRun(None, problem="the project is not trusted any more")

@@ -16,7 +16,8 @@ from app.config.hook_settings import HookEntrySettings, HookSettings
 from app.errors import ConfigError
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.spec_hooks import HOOK_EVENTS, OF_TOOLS, HookEvent, HookSpec, HooksSection
-from app.tools.contract.call import ROOT_AGENT
+from app.harness.dsl.validation import first_fault
+from app.ids import ROOT_AGENT
 from app.workspace.globs import text_matches
 
 HookSource = Literal["config", "project"]
@@ -74,7 +75,7 @@ def hooks_of_settings(settings: HookSettings) -> tuple[CommandHook, ...]:
     try:
         HooksSection(**{event: [one.spec for one in found if one.event == event] for event in HOOK_EVENTS})
     except ValidationError as problem:
-        raise ConfigError(f"hooks: {problem.errors()[0]['msg']}") from None
+        raise ConfigError(f"hooks: {first_fault(problem)}") from None
     return tuple(found)
 
 
@@ -88,6 +89,4 @@ def _spec(entry: HookEntrySettings, key: str) -> HookSpec:
     try:
         return HookSpec.model_validate(values)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(step) for step in first["loc"] if not str(step).startswith("<"))
-        raise ConfigError(f"{key}.{where}: {first['msg']}") from None
+        raise ConfigError(f"{key}.{first_fault(problem)}") from None

@@ -17,6 +17,7 @@ from app.harness.dsl.spec_hooks import HookEvent
 from app.harness.hooks.commands.hook import CommandHook, HookPlace
 from app.observability import Redactor
 from app.tools.contract.definition import GivenParams
+from app.tools.contract.modes import DEFAULT_MODE, ModeName
 from app.tools.contract.naming import rule_name
 
 MAX_INPUT = 1024 * 1024
@@ -25,7 +26,7 @@ _LONGEST_TEXT = 16 * 1024
 """Characters that each text keeps where the whole would be too long."""
 _MOST_ITEMS = 200
 
-_CLAUDE_EVENTS: Mapping[HookEvent, str] = {
+CLAUDE_EVENTS: Mapping[HookEvent, str] = {
     "before_tool": "PreToolUse",
     "after_tool": "PostToolUse",
     "on_prompt": "UserPromptSubmit",
@@ -43,6 +44,12 @@ _CLAUDE_TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "web_search": ("WebSearch", {}),
 }
 """Names of Claude Code's tools, and of their parameters where they differ."""
+_CLAUDE_MODES: Mapping[ModeName, str] = {
+    "plan": "plan",
+    "ask": "default",
+    "edits": "acceptEdits",
+    "full": "bypassPermissions",
+}
 
 
 class InputTooLong(Exception):
@@ -57,6 +64,7 @@ class HookInput:
     agent_path: str
     run_id: str | None = None
     subject: Mapping[str, Any] = field(default_factory=dict)
+    mode: ModeName = DEFAULT_MODE
 
 
 def content_of(
@@ -97,6 +105,7 @@ def _fields(hook: CommandHook, place: HookPlace, given: HookInput) -> dict[str, 
         "project": place.slug,
         "project_dir": str(place.root),
         "agent": given.agent_path,
+        "mode": given.mode,
         **given.subject,
     }
 
@@ -106,8 +115,8 @@ def _for_claude(hook: CommandHook, place: HookPlace, given: HookInput) -> dict[s
     fields: dict[str, Any] = {
         "session_id": given.session_id,
         "cwd": str(place.root),
-        "hook_event_name": _CLAUDE_EVENTS[hook.event],
-        "permission_mode": "default",
+        "hook_event_name": CLAUDE_EVENTS[hook.event],
+        "permission_mode": _CLAUDE_MODES[given.mode],
     }
     if "tool" in subject:
         name, renamed = _CLAUDE_TOOLS.get(rule_name(subject["tool"]), (subject["tool"], {}))

@@ -21,6 +21,7 @@ from app.harness.providers.drivers.anthropic.events import DRIVER, AnthropicFold
 from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest, in_full
 from app.harness.providers.wire_json import (
     ToolNames,
+    as_object,
     dump,
     join_request,
     wire_id,
@@ -98,7 +99,7 @@ class AnthropicProvider(HttpProvider):
         if thinking is not None:
             head["thinking"] = thinking
         if self._options.effort is not None:
-            head["output_config"] = {"effort": self._options.effort}
+            head["output_config"] = {**as_object(head.get("output_config")), "effort": self._options.effort}
         members: list[tuple[str, bytes]] = []
         if any(block.text.strip() for block in request.system):
             members.append(("system", self._system(request.system)))

@@ -35,6 +35,9 @@ _STOP_REASONS: dict[str, StopReason] = {
     "model_context_window_exceeded": "length",
 }
 
+_BLOCKS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+_DELTAS = frozenset({"text_delta", "thinking_delta", "signature_delta", "input_json_delta"})
+
 
 @dataclass(slots=True)
 class _Block:
@@ -55,7 +58,7 @@ class AnthropicFold(Fold):
         self._counts: dict[str, int] = {}
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        match event.get("type"):
+        match as_text(event.get("type")):
             case "message_start":
                 response = as_object(event.get("message"))
                 self._answering_model = as_text(response.get("model")) or None
@@ -78,6 +81,8 @@ class AnthropicFold(Fold):
                 self.complete = True
             case "error":
                 raise self._connection.stream_error(event, self._model)
+            case kind if kind != "ping":
+                self._connection.pass_over("the event", kind)
 
     def usage(self) -> Usage:
         return Usage(
@@ -98,9 +103,11 @@ class AnthropicFold(Fold):
             block.signature = as_text(content.get("signature"))
             if thought := as_text(content.get("thinking")):
                 yield ThinkingDelta(thought)
+        elif block.kind not in _BLOCKS:
+            self._connection.pass_over("the content block", block.kind)
 
     def _piece(self, block: _Block | None, delta: Mapping[str, Any]) -> Iterator[Delta]:
-        match delta.get("type"):
+        match as_text(delta.get("type")):
             case "text_delta" if text := as_text(delta.get("text")):
                 yield TextDelta(text)
             case "thinking_delta" if thought := as_text(delta.get("thinking")):
@@ -109,6 +116,8 @@ class AnthropicFold(Fold):
                 block.signature += as_text(delta.get("signature"))
             case "input_json_delta" if block is not None:
                 block.parts.append(as_text(delta.get("partial_json")))
+            case kind if kind not in _DELTAS:
+                self._connection.pass_over("the delta", kind)
 
     def _close(self, index: int) -> Iterator[Delta]:
         block = self._open.pop(index, None)
@@ -135,6 +144,8 @@ class AnthropicFold(Fold):
             raise self._connection.error("content_refused", message, self._model)
         for index in sorted(self._open):
             yield from self._close(index)
+        if str(reason) not in _STOP_REASONS:
+            self._connection.pass_over("the stop reason", reason)
         self.stop_reason = _STOP_REASONS.get(str(reason), "stop")
 
     def _count(self, usage: Any) -> None:

@@ -20,6 +20,7 @@ from app.harness.providers.deltas import (
     ToolCallReady,
     UsageSoFar,
 )
+from app.harness.providers.errors import ProviderErrorKind
 from app.harness.providers.folding import Fold
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.wire_json import (
@@ -38,7 +39,7 @@ MADE_UP_ID = "gcall_"
 """How an id begins that the provider did not give. The rest follows from the request's bytes and
 the call's place in the answer, so that it is the same when the same request is repeated."""
 
-_STOP_REASONS: dict[str, StopReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_STOP_REASONS: dict[str, StopReason] = {"STOP": "stop", "MAX_TOKENS": "length", "CONTINUATION": "length"}
 _REFUSALS = frozenset(
     {
         "SAFETY",
@@ -50,11 +51,18 @@ _REFUSALS = frozenset(
         "IMAGE_PROHIBITED_CONTENT",
         "IMAGE_RECITATION",
         "MODEL_ARMOR",
+        "ESCALATION",
     }
 )
+_ERRORS: dict[str, ProviderErrorKind] = {
+    "MISSING_THOUGHT_SIGNATURE": "bad_request",
+    "PUP_LIMITED_DISABLED": "auth",
+}
+"""The account may not, or the request was wrong: to ask again would not help."""
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
-_BROKEN_OFF = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
+_BROKEN_OFF = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
 """The model's own slip, and the provider gave the answer up: the same request often succeeds."""
+_PARTS = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
 _CALLED = re.compile(r"(?<![\w-])[\d-]*+([A-Za-z_][\w-]*+)\s*+[({]")
 
 
@@ -76,15 +84,20 @@ class GoogleFold(Fold):
             yield UsageSoFar(self.usage())
         self._answering_model = as_text(event.get("modelVersion")) or self._answering_model
         self._response_id = as_text(event.get("responseId")) or self._response_id
-        blocked = as_object(event.get("promptFeedback")).get("blockReason")
-        if blocked:
-            raise self._connection.error("content_refused", f"the prompt was blocked: {blocked}", self._model)
+        feedback = as_object(event.get("promptFeedback"))
+        if blocked := as_text(feedback.get("blockReason")):
+            words = as_text(feedback.get("blockReasonMessage"))
+            message = f"the prompt was blocked: {blocked}{f': {words}' if words else ''}"
+            raise self._connection.error("content_refused", message, self._model)
         for candidate in as_objects(event.get("candidates"))[:1]:
             for part in as_objects(as_object(candidate.get("content")).get("parts")):
                 yield from self._part(part)
             yield from self._stopped(candidate)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[Delta]:
+        if not _PARTS.issuperset(part):
+            for name in (key for key, value in part.items() if key not in _PARTS and value is not None):
+                self._connection.pass_over("the part", name)
         text, signature = as_text(part.get("text")), as_text(part.get("thoughtSignature")) or None
         if call := as_object(part.get("functionCall")):
             yield ToolCallReady(self._call(call, signature))
@@ -120,7 +133,8 @@ class GoogleFold(Fold):
                 "truncated_stream", f"the answer was given up: {message}", self._model
             )
         if reason not in _STOP_REASONS:
-            raise self._connection.error("unknown", f"the answer was stopped: {message}", self._model)
+            kind = _ERRORS.get(reason, "unknown")
+            raise self._connection.error(kind, f"the answer was stopped: {message}", self._model)
         self.stop_reason = _STOP_REASONS[reason]
 
     def _malformed(self, words: str) -> ToolCallBlock | None:

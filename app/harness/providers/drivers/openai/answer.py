@@ -44,6 +44,18 @@ _STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "toolUse",
     "function_call": "toolUse",
 }
+_DELTA_FIELDS = frozenset(
+    {
+        "role",
+        "content",
+        "reasoning_content",
+        "reasoning",
+        "reasoning_details",
+        "refusal",
+        "tool_calls",
+        "function_call",
+    }
+)
 _BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource", "network_error"})
 _WITHHELD = frozenset({"content_filter", "sensitive"})
 
@@ -105,6 +117,9 @@ class ChatFold(Fold):
             yield from self._close(str(reason).lower())
 
     def _read_delta(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        if not _DELTA_FIELDS.issuperset(delta):
+            for name in (key for key, value in delta.items() if value and key not in _DELTA_FIELDS):
+                self._connection.pass_over("the field", name)
         thought, text = _content(delta)
         if thought:
             self._thinking = True
@@ -118,6 +133,8 @@ class ChatFold(Fold):
         if isinstance(refusal, str) and refusal:
             self._refusal.append(refusal)
         pieces = as_objects(delta.get("tool_calls"))
+        if not pieces and (older := as_object(delta.get("function_call"))):
+            pieces = [{"index": 0, "function": older}]
         if pieces:
             yield from self._end_thinking()
             for position, piece in enumerate(pieces):

@@ -246,9 +246,10 @@ def _reasoning_item(item_id: str, parts: Sequence[ThinkingBlock]) -> dict[str, A
 
 def _answer_item(block: AssistantBlock, names: ToolNames, native: bool) -> dict[str, Any] | None:
     match block:
-        case TextBlock(text=text) if text:
-            content = [{"type": "output_text", "text": text}]
-            return {"type": "message", "role": "assistant", "content": content}
+        case TextBlock(text=text, phase=phase) if text:
+            # As text: a list of parts is for items that have the id and the status that the API gave them.
+            said = {"type": "message", "role": "assistant", "content": text}
+            return said if phase is None else {**said, "phase": phase}
         case ToolCallBlock(name=name) if native and name == TOOL_SEARCH:
             search = {"type": "tool_search_call", "execution": "client", "status": "completed"}
             return {**search, "call_id": wire_id(block.id), "arguments": arguments_to_send(block)}
@@ -261,7 +262,8 @@ def _answer_item(block: AssistantBlock, names: ToolNames, native: bool) -> dict[
 
 def _content(block: UserBlock) -> dict[str, Any]:
     if isinstance(block, ImageBlock):
-        return {"type": "input_image", "image_url": f"data:{block.media_type};base64,{block.data}"}
+        url = f"data:{block.media_type};base64,{block.data}"
+        return {"type": "input_image", "image_url": url, "detail": "auto"}
     return {"type": "input_text", "text": block.text}
 
 

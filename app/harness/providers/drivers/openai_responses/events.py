@@ -27,6 +27,29 @@ DRIVER = "openai-responses"
 SHOWN_REASONING = "reasoning_text"
 """Stands in a thinking block's `signature` when the text is the reasoning itself, no summary."""
 
+_KNOWN = frozenset(
+    {
+        "keepalive",
+        "response.created",
+        "response.queued",
+        "response.in_progress",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.refusal.delta",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+    }
+)
+"""Events that need no note: they only announce or repeat, or bring an empty piece."""
+
 
 @dataclass(slots=True)
 class _Item:
@@ -50,11 +73,11 @@ class ResponsesFold(Fold):
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         index = as_count(event.get("output_index"))
         item, piece = self._open.get(index), as_text(event.get("delta"))
-        match event.get("type"):
+        match as_text(event.get("type")):
             case "response.output_item.added":
                 self._open[index] = _Item(as_object(event.get("item")))
             case "response.output_text.delta" if piece:
-                yield self._write(item, TextDelta(piece))
+                yield self._write(item, TextDelta(piece, _phase(item)))
             case "response.reasoning_summary_text.delta" if piece:
                 yield from self._summary(item, piece, as_count(event.get("summary_index")))
             case "response.reasoning_text.delta" if piece:
@@ -72,6 +95,8 @@ class ResponsesFold(Fold):
                 yield from self._ended(as_object(event.get("response")))
             case "response.failed" | "response.cancelled" | "error":
                 raise self._connection.stream_error(event, self._model)
+            case kind if kind not in _KNOWN:
+                self._connection.pass_over("the event", kind)
 
     def _write(self, item: _Item | None, delta: Delta) -> Delta:
         if item is not None:
@@ -96,6 +121,8 @@ class ResponsesFold(Fold):
                 raw = given if isinstance(given, str) else dump(given or {}).decode()
                 identifier = str(item.get("call_id") or item.get("id") or "")
                 yield ToolCallReady(read_call(identifier, TOOL_SEARCH, raw, self._names))
+            case "tool_search_call":
+                return  # The vendor's own search answers itself.
             case "reasoning":
                 yield from self._close_reasoning(began, item)
             case "message":
@@ -103,7 +130,9 @@ class ResponsesFold(Fold):
                     if part.get("type") == "refusal":
                         raise self._refused(part.get("refusal"))
                     if not began.written and (text := as_text(part.get("text"))):
-                        yield TextDelta(text)
+                        yield TextDelta(text, as_text(item.get("phase")) or None)
+            case kind:
+                self._connection.pass_over("the output item", kind)
 
     def _close_reasoning(self, began: _Item, item: Mapping[str, Any]) -> Iterator[Delta]:
         item_id, data = as_text(item.get("id")), as_text(item.get("encrypted_content")) or None
@@ -159,3 +188,7 @@ class ResponsesFold(Fold):
             cache_read_tokens=read,
             cache_write_tokens=written,
         )
+
+
+def _phase(item: _Item | None) -> str | None:
+    return (as_text(item.start.get("phase")) or None) if item is not None else None
