@@ -1,7 +1,7 @@
 """`kaged answer`: list the open questions of all sessions or of one, and answer them.
 
 Owns: turning arguments, or lines typed at a terminal, into an answer. Never: what a line means (`dialogs`),
-or checking the answer, which is the daemon's.
+which questions `--all` means (`answer_all`), or checking the answer, which is the daemon's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from app.cli.answer_all import KINDS, Wanted, answer_all
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import path_of, session_path
 from app.cli.dialogs import (
@@ -41,6 +42,9 @@ _LINE_END = " ⏎ "
 @click.option("--session", help="Only this session: its id, or `last`.")
 @click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file for a form field.")
 @click.option("--comment", "-m", help="With reject, or for a plan: a comment that the agent reads.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only questions of this kind.")
+@click.option("--tool", metavar="NAME", help="Only permission requests of this tool; `shell.*` works too.")
+@click.option("--all", "every", is_flag=True, help="Answer every question of --kind or --tool.")
 @in_project
 async def command(
     daemon: Connected,
@@ -49,6 +53,9 @@ async def command(
     session: str | None,
     files: tuple[str, ...],
     comment: str | None,
+    kind: str | None,
+    tool: str | None,
+    every: bool,
 ) -> None:
     """Answer INTERACTION (itx_...); without it list the open questions.
 
@@ -59,13 +66,19 @@ async def command(
     kaged answer itx_... FIELD=VALUE... --file FIELD=PATH a form
     kaged answer itx_... accept MODE | reject [-m WHY]    a plan (`kaged session plan` shows and edits it)
     kaged answer itx_...                                  at a terminal: asks one by one
+    kaged answer --all --tool shell.bash once             all permission requests of a tool
     """
-    if interaction is None:
-        found = [one async for one in _open_questions(daemon, session)]
-        rows = [(one["id"], one["kind"], one["session_id"], _what(one)) for one in found]
-        header = ("ID", "KIND", "SESSION", "WHAT")
-        daemon.show_rows({"items": found}, header, rows, empty="no question is open")
+    wanted = Wanted(kind, tool)
+    if every:
+        given = values if interaction is None else (interaction, *values)
+        await _answer_every(daemon, session, wanted, given, files, comment)
         return
+    if interaction is None:
+        found = [one async for one in _open_questions(daemon, session, wanted)]
+        _show_rows(daemon, found, empty="no question is open")
+        return
+    if wanted.is_narrow:
+        raise click.UsageError("--kind and --tool go with the list, or with --all.")
     asked = await _find(daemon, interaction, session)
     if not values and not files and comment is None:
         body = await _ask_at_terminal(dialog_of(asked["kind"], asked["request"]))
@@ -75,17 +88,48 @@ async def command(
     daemon.show(closed, f"{closed['id']} {closed['state']}")
 
 
-async def _open_questions(daemon: Connected, session: str | None) -> AsyncIterator[dict[str, Any]]:
-    """Yield the open questions of one session, or of all."""
+async def _answer_every(
+    daemon: Connected,
+    session: str | None,
+    wanted: Wanted,
+    values: tuple[str, ...],
+    files: tuple[str, ...],
+    comment: str | None,
+) -> None:
+    if not wanted.is_narrow:
+        raise click.UsageError("say with --kind or --tool which questions --all means.")
+    if not values:
+        raise click.UsageError("give the answer; without --all the questions are listed.")
+    closed = await answer_all(
+        daemon.client,
+        _open_questions(daemon, session, wanted),
+        lambda one: _body(one["kind"], one["request"], values, files, comment),
+    )
+    _show_rows(daemon, closed, empty="no such question is open", header="ANSWERED")
+
+
+def _show_rows(daemon: Connected, found: list[dict[str, Any]], *, empty: str, header: str = "ID") -> None:
+    rows = [(one["id"], one["kind"], one["session_id"], _what(one)) for one in found]
+    daemon.show_rows({"items": found}, (header, "KIND", "SESSION", "WHAT"), rows, empty=empty)
+
+
+async def _open_questions(
+    daemon: Connected, session: str | None, wanted: Wanted | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield the open questions of one session, or of all (of those of `--project`, when it is given)."""
     client = daemon.client
     if session is not None:
         paths = [await path_of(client, session, daemon.project)]
     else:
-        found = client.items("/sessions", params={"asks": "true"})
+        params = {"asks": "true"}
+        if daemon.project is not None:
+            params["project_id"] = await daemon.project_id()
+        found = client.items("/sessions", params=params)
         paths = [session_path(one["id"]) async for one in found]
     for path in paths:
         async for one in client.items(f"{path}/interactions", params={"state": "pending"}):
-            yield one
+            if wanted is None or wanted.takes(one):
+                yield one
 
 
 async def _find(daemon: Connected, interaction_id: str, session: str | None) -> dict[str, Any]:

@@ -82,10 +82,12 @@ class ReceivedFrame:
 class DaemonClient:
     """Use as an async context manager. Every method raises `CommandFailed` with the daemon's words."""
 
-    def __init__(self, find: Callable[[], DaemonAddress], *, keeps_connections: bool = True) -> None:
+    def __init__(
+        self, find: Callable[[], DaemonAddress], *, keeps_connections: bool = True, seconds: float = 60.0
+    ) -> None:
         """`find` is called at the first request. A client that lives long and rests between requests keeps no
-        connections, since the daemon closes idle ones."""
-        self._find = find
+        connections, since the daemon closes idle ones. `seconds` is how long an answer may take."""
+        self._find, self._seconds = find, seconds
         self._limits = httpx2.Limits(max_keepalive_connections=None if keeps_connections else 0)
 
     @functools.cached_property
@@ -98,10 +100,13 @@ class DaemonClient:
 
     @functools.cached_property
     def _http(self) -> httpx2.AsyncClient:
+        return self._client(self._seconds)
+
+    def _client(self, seconds: float | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             base_url=self._address.url,
             headers=self._headers,
-            timeout=httpx2.Timeout(60.0, connect=5.0),
+            timeout=httpx2.Timeout(seconds, connect=5.0),
             limits=self._limits,
             trust_env=False,
             # Loading certificates takes tens of milliseconds: only for a daemon that speaks TLS.
@@ -142,15 +147,22 @@ class DaemonClient:
             raise _refusal(response.status_code, response.content)
         return orjson.loads(response.content) if response.content else None
 
+    async def readiness(self) -> dict[str, Any]:
+        """Return the answer of `/readyz`, also of a daemon that is not ready."""
+        try:
+            response = await self._http.get("/readyz")
+            answer: Any = orjson.loads(response.content)
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+        except orjson.JSONDecodeError:
+            answer = {}
+        if not isinstance(answer, dict) or not isinstance(answer.get("checks"), dict):
+            raise CommandFailed("unreachable", f"no daemon of kaged answers at {self._address.url}")
+        return dict(answer)
+
     def patient(self) -> httpx2.AsyncClient:
         """Return another client of this daemon, for answers that take as long as their work; close it."""
-        return httpx2.AsyncClient(
-            base_url=self._address.url,
-            headers=self._headers,
-            timeout=httpx2.Timeout(None, connect=5.0),
-            trust_env=False,
-            verify=not self._address.url.startswith("http:"),
-        )
+        return self._client(None)
 
     async def items(
         self, path: str, *, params: Mapping[str, Any] | None = None

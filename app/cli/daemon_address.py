@@ -50,6 +50,13 @@ def local_settings(data_dir: Path | None, config_file: Path | None) -> Settings:
     return load_settings(config_file=config_file, overrides=overrides)
 
 
+def data_folder(data_dir: Path | None, config_file: Path | None) -> Path:
+    """Return the data folder that the options of `local_options` mean."""
+    if data_dir is not None:
+        return data_dir.expanduser().absolute()
+    return local_settings(None, config_file).daemon.data_dir
+
+
 def daemon_options(command: Decorated) -> Decorated:
     """Give a command the options that say which daemon it talks to."""
     for option in (
@@ -69,13 +76,13 @@ def find_daemon(
         return DaemonAddress(_checked(url), _sound(token))
     from app.storage.lock import read_lock  # the file lock alone; no database code
 
-    if data_dir is not None:
-        folder = data_dir.expanduser().absolute()
-    else:
-        folder = local_settings(None, config_file).daemon.data_dir
+    folder = data_folder(data_dir, config_file)
     holder = read_lock(folder)
     running = holder.url.rstrip("/") if holder is not None and holder.url else None
     if url is None and running is None:
+        from app.cli.local_daemon import find_local_daemon
+
+        find_local_daemon(folder)  # of another user it says so
         raise CommandFailed(
             "no_daemon", f"no daemon is running on the data folder {folder}; start one with `kaged serve`"
         )

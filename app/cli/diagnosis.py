@@ -22,6 +22,7 @@ from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.bridges.plugins.manager import installed_plugins
 from app.bridges.plugins.problems import PluginProblem
+from app.cli.daemon_address import find_project_root
 from app.cli.toolchains import hidden_toolchains
 from app.config import (
     ProviderSettings,
@@ -42,6 +43,7 @@ from app.storage import backup
 from app.storage.engine import sqlite_version
 from app.storage.lock import read_lock
 from app.tools.web.providers import base_of, problem_of
+from app.workspace.writable import access_to
 
 Status = Literal["ok", "absent", "problem"]
 
@@ -84,6 +86,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_daemon(settings),
         await _storage(settings),
         *await _trusted_by_upgrade(settings),
+        *await asyncio.to_thread(_project),
         *await _sandbox(settings),
         *await asyncio.to_thread(_toolchains, settings),
         *_traces(settings),
@@ -183,6 +186,23 @@ async def _trusted_by_upgrade(settings: Settings) -> list[Finding]:
         return []  # the storage's own finding says what is wrong
     detail = "trusted by the upgrade, in the version that was loaded then"
     return [Finding("projects", root, "ok", detail, f"kaged trust --remove {root}") for root in roots]
+
+
+def _project() -> list[Finding]:
+    """Return whether the project here can be written, and by whose user. Blocks."""
+    root = find_project_root()
+    access = access_to(root) if root is not None else None
+    if root is None or access is None:
+        return []
+    found = partial(Finding, "projects", str(root))
+    if access.problem is not None:
+        wanted = f"run the daemon as the user {access.owner} (`--user {access.owner}` of a container)"
+        return [
+            found("absent", f"cannot be written: {access.problem}", f"{wanted}, unless it is meant to be so")
+        ]
+    if access.foreign:
+        return [found("ok", f"can be written; it belongs to the user {access.owner}, this is {access.user}")]
+    return [found("ok", "can be written")]
 
 
 async def _sandbox(settings: Settings) -> list[Finding]:

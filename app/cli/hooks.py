@@ -21,6 +21,7 @@ from app.cli.output import CommandFailed, CommandGroup, json_option, print_json,
 if TYPE_CHECKING:
     from app.harness.hooks.commands.claude_settings import FoundHooks
 
+_SHOWN_REASON = 60
 _DECISIONS = {"continue": "green", "ask": "yellow", "deny": "red", "failed": "red"}
 
 
@@ -35,10 +36,10 @@ async def list_hooks(daemon: Connected) -> None:
     """List the hooks that run in the project: the operator's, then those of its trusted project file."""
     answer = await daemon.client.request("GET", f"/projects/{path_part(await daemon.project_id())}/hooks")
     rows = [
-        [hook["name"], hook["event"], hook["source"], _calls(hook), _command(hook)]
-        for hook in answer["hooks"]
+        [hook["name"], hook["event"], hook["source"], _state(hook), _calls(hook), _command(hook)]
+        for hook in answer["items"]
     ]
-    header = ("NAME", "EVENT", "SOURCE", "FOR", "COMMAND")
+    header = ("NAME", "EVENT", "SOURCE", "STATE", "FOR", "COMMAND")
     daemon.show_rows(answer, header, rows, empty="the project has no hooks")
 
 
@@ -153,6 +154,12 @@ def _print_test(answer: Mapping[str, Any]) -> None:
         if answer[name]:
             print_text(f"{name}:", bold=True)
             print_text(answer[name].rstrip())
+
+
+def _state(hook: Mapping[str, Any]) -> str:
+    if hook["state"] != "failed":
+        return str(hook["state"]).replace("_", " ")
+    return f"failed: {' '.join(hook['last_failure']['reason'].split())[:_SHOWN_REASON]}"
 
 
 def _calls(hook: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
-from app import __version__
 from app.cli.output import CommandFailed, JsonFlag, print_failure
 from app.cli.streams import abandon_output, colours, prepare_streams
 from app.errors import KagedError
@@ -20,6 +20,10 @@ from app.nearest_names import nearest
 
 COMMANDS: dict[str, str] = {
     "serve": "Start the daemon.",
+    "status": "Show whether a daemon runs, and what it does.",
+    "stop": "Stop the daemon of this data folder.",
+    "logs": "Show and follow the daemon's log.",
+    "open": "Open the page in a browser, signed in.",
     "send": "Post a message and stream the answer.",
     "attach": "Follow a session.",
     "session": "List, export, import, rewind and fork sessions.",
@@ -27,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "run": "Start a workflow and follow it.",
     "runs": "List, show, follow and cancel runs of workflows.",
     "answer": "List and answer open questions and permission requests.",
+    "costs": "Show or export what sessions cost.",
     "issue": "List, file, discuss and close issues.",
     "init": "Write a starter project.",
     "check": "Check a project file.",
@@ -34,11 +39,14 @@ COMMANDS: dict[str, str] = {
     "hooks": "List and test hooks, and import those of Claude Code.",
     "project": "Update the folder of a moved project.",
     "doctor": "Check the machine: programs, cages, models, settings.",
+    "providers": "List the model providers, and test them with a small real call.",
     "db": "Back up, restore, check and migrate the database.",
     "record": "Write a replay transcript from a session.",
     "openapi": "Print the OpenAPI description.",
     "mcp": "Serve a project's tools to MCP clients; add and test the MCP servers of agents.",
     "token": "Create, list and revoke access tokens.",
+    "completion": "Print the completion script of a shell.",
+    "version": "Print version, commit and database schema.",
 }
 """Name to summary; the command itself is the attribute `command` of `app.cli.<name>`."""
 
@@ -51,6 +59,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing:  # a shell completes the line, and has no use for an error
+                return None
             near = nearest(cmd_name, COMMANDS)
             hint = f" Did you mean '{near}'?" if near else ""
             raise click.UsageError(f"No such command '{cmd_name}'.{hint}", ctx)
@@ -62,13 +72,35 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        begun = [
+            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return begun + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from app.cli.version import version_line
+
+    click.echo(version_line())
+    ctx.exit()
+
 
 @click.group(
     name="kaged",
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="kaged", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show version, commit and database schema, and exit.",
+)
 def kaged() -> None:
     """kaged: a self-hosted daemon for coding agents.
 

@@ -49,6 +49,11 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 )
 @click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue of the run.")
 @click.option("--detach", "-d", is_flag=True, help="Start the run and exit; `kaged runs` shows it.")
+@click.option(
+    "--no-questions",
+    is_flag=True,
+    help="Cancel the run when it asks something, where nobody can answer (CI).",
+)
 @in_project
 async def command(
     daemon: Connected,
@@ -57,6 +62,7 @@ async def command(
     files: Pairs,
     issue_number: int | None,
     detach: bool,
+    no_questions: bool,
 ) -> int:
     """Start the workflow NAME and follow it; without NAME list the project's workflows.
 
@@ -64,10 +70,12 @@ async def command(
     Ctrl-C cancels the run; a second Ctrl-C leaves it running. Exits with 1 when the run does not succeed.
     """
     if name is None:
-        if inputs or files or issue_number is not None or detach:
+        if inputs or files or issue_number is not None or detach or no_questions:
             raise click.UsageError("name the workflow to start.")
         return await _list(daemon)
     both = sorted({key for key, _ in inputs} & {key for key, _ in files})
+    if detach and no_questions:
+        raise click.UsageError("--no-questions follows the run; leave out --detach.")
     if both:
         raise click.UsageError(f"{both[0]} is given by --input and by --file.")
 
@@ -80,7 +88,7 @@ async def command(
     if detach:
         daemon.show(run, f"{run['id']} {run['state']}; follow it with: kaged runs follow {run['id']}")
         return 0
-    followed = FollowedRun(client, run, silent=daemon.as_json, cancels=True)
+    followed = FollowedRun(client, run, silent=daemon.as_json, cancels=True, asks=not no_questions)
     run = await followed.follow()
     daemon.show(run, partial(print_result, said=followed.said))
     return 0 if run["state"] == "succeeded" else 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import click
@@ -31,13 +31,23 @@ def run_path(run_id: str) -> str:
 
 
 class FollowedRun:
-    """One run. `silent` shows nothing; with `cancels` the first Ctrl-C cancels it, else it leaves."""
+    """One run. `silent` shows nothing; with `cancels` the first Ctrl-C cancels it, else it leaves. Without
+    `asks` its first question cancels it."""
 
-    def __init__(self, client: DaemonClient, run: Mapping[str, Any], *, silent: bool, cancels: bool) -> None:
+    def __init__(
+        self,
+        client: DaemonClient,
+        run: Mapping[str, Any],
+        *,
+        silent: bool,
+        cancels: bool,
+        asks: bool = True,
+    ) -> None:
         self._client = client
         self._run = dict(run)
         self._silent = silent
         self._cancels = cancels
+        self._asks = asks
         self._view = StreamView(text_aside=True)
         self.said = False
         """Whether a terminal has shown the answer of the agent."""
@@ -77,7 +87,9 @@ class FollowedRun:
         try:
             async with aclosing(self._client.frames(session_id, after_seq=0)) as frames:
                 async for frame in frames:
-                    if not self._silent:
+                    if frame.type in ASKED and not self._asks:
+                        await self._refuse(frame.payload)
+                    elif not self._silent:
                         await draw(self._client, self._view, session_id, frame)
                         await questions.take(frame)
                     elif frame.type in ASKED:
@@ -105,6 +117,17 @@ class FollowedRun:
     def _note(self, text: str) -> None:
         if not self._silent:
             self._view.note(text, dim=True)
+
+    async def _refuse(self, asked: Mapping[str, Any]) -> None:
+        """Say what was asked, and cancel the run, which may have ended meanwhile."""
+        if asked.get("kind", "permission") == "permission":
+            subjects = "; ".join(str(one) for one in asked.get("subjects", ()))
+            what = f"{asked.get('tool')} {subjects}".strip()
+        else:
+            what = str((asked.get("request") or {}).get("summary") or asked["kind"])
+        click.echo(printable(f"the run asks, and nobody answers: {what}").replace("\n", " "), err=True)
+        with suppress(CommandFailed):
+            await self._client.request("POST", f"{run_path(self._run['id'])}/cancel")
 
     async def _cancel(self) -> None:
         self._note("cancelling the run; Ctrl-C again leaves it running")

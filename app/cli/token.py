@@ -15,6 +15,7 @@ from app.cli.connected import Connected, connected
 from app.cli.conversation import LAST, find_session
 from app.cli.daemon_address import path_part
 from app.cli.output import CommandGroup, print_json, print_text
+from app.ids import ROOT_AGENT, SUBAGENTS
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -58,7 +59,7 @@ async def create(
 
     It may do everything, unless an option says otherwise: look only (--read-only), act as one agent in
     one session (--session and --agent), read one project's sessions (--project-id and --plugin), or talk to
-    agents at /v1/chat/completions (--chat).
+    agents at /v1/chat/completions and /mcp (--chat).
     """
     bound = {"session_id": session_id, "agent_path": agent_path, "project_id": project_id, "plugin": plugin}
     scope = _scope(read_only, bound, model)
@@ -106,8 +107,8 @@ async def _bound_to(daemon: Connected, model: str) -> dict[str, str | None]:
             if found
             else f"there is no project {name} (projects: {known})"
         )
-    if slash and agent.partition(".")[0] != "primary":
-        agent = "primary.subagents." + agent.replace(".", ".subagents.")
+    if slash and agent.partition(".")[0] != ROOT_AGENT:
+        agent = ROOT_AGENT + SUBAGENTS + agent.replace(".", SUBAGENTS)
     return {"project_id": found[0], "agent_path": agent if slash else None}
 
 
@@ -133,10 +134,15 @@ async def revoke(daemon: Connected, token_id: str) -> None:
 
 
 @command.command(name="link")
+@click.option("--base-url", metavar="URL", help="The address that browsers use, behind a proxy.")
 @connected
-async def link(daemon: Connected) -> None:
+async def link(daemon: Connected, base_url: str | None) -> None:
     """Print a link that signs in one browser, once."""
+    if base_url is not None and not base_url.startswith(("https://", "http://")):
+        raise click.UsageError("--base-url starts with https:// or http://.")
     made = await daemon.client.request("POST", "/tokens/launch-link")
+    if base_url is not None:
+        made["url"] = f"{base_url.rstrip('/')}/launch?{made['url'].partition('?')[2]}"
     daemon.show(made, made["url"])
 
 

@@ -24,8 +24,8 @@ from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
 from app.storage.repositories.issue_search import fill_search
 from app.storage.repositories.projects import ProjectTrustRepository
+from app.storage.revisions import HEAD
 from app.storage.schema_version import (
-    HEAD,
     current_revision,
     is_own_table,
     migrate,

@@ -12,13 +12,14 @@ import os
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import orjson
 
 from app.errors import Conflict
 from app.ids import now_ms
+from app.process_stat import STARTED, process_stat
 from app.storage.file_failures import file_error
 
 LOCK_FILE = "daemon.lock"
@@ -30,11 +31,13 @@ LEFT_SECONDS = 2.0
 @dataclass(frozen=True, slots=True)
 class LockHolder:
     """The process that holds a data folder. `started_at` is in milliseconds; `url` is None until the daemon
-    listens, and for commands."""
+    listens, and for commands. `process_started` tells the process from another one of the same number; None
+    where the system does not say."""
 
     pid: int
     url: str | None
     started_at: int
+    process_started: int | None = None
 
 
 class DataFolderLock:
@@ -72,7 +75,8 @@ class DataFolderLock:
     def announce(self, url: str | None) -> None:
         """Write the address into the lock, once the daemon listens."""
         assert self._descriptor is not None, "acquire the lock first"
-        holder = LockHolder(pid=os.getpid(), url=url, started_at=self._started_at)
+        pid = os.getpid()
+        holder = LockHolder(pid, url, self._started_at, process_start(pid))
         content = orjson.dumps(asdict(holder)) + b"\n"
         # Written before it is truncated: a reader sees JSON at any moment.
         os.pwrite(self._descriptor, content, 0)
@@ -96,18 +100,36 @@ class DataFolderLock:
 
 
 def read_lock(data_dir: Path) -> LockHolder | None:
-    """Return the process that holds the folder now; None when no process does."""
+    """Return the process that holds the folder now; None when no process does, or none that can be seen."""
     try:
-        descriptor = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        return look_at_lock(data_dir)[1]
     except OSError:
         return None
+
+
+def look_at_lock(data_dir: Path) -> tuple[bool, LockHolder | None]:
+    """Tell whether a process holds the folder now, and which, if the file says so. Raises OSError when the
+    file cannot be read."""
+    try:
+        descriptor = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False, None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return _parse(os.pread(descriptor, 4096, 0))
+    except OSError as failure:
+        if failure.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        return True, _parse(os.pread(descriptor, 4096, 0))
     finally:
         os.close(descriptor)
-    return None
+    return False, None
+
+
+def process_start(pid: int) -> int | None:
+    """Return when a process was started, in clock ticks since the system started. None when there is no such
+    process, or the system does not say."""
+    found = process_stat(pid)
+    return None if found is None else int(found[STARTED])
 
 
 def _claim(descriptor: int) -> None:
@@ -120,17 +142,18 @@ def _claim(descriptor: int) -> None:
             return
         except BlockingIOError:
             holder = _parse(os.pread(descriptor, 4096, 0))
-            if holder is None or _is_alive(holder.pid) or time.monotonic() > end:
+            if holder is None or is_alive(holder.pid) or time.monotonic() > end:
                 raise
         threading.Event().wait(0.02)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Tell whether there is a process of this number, also one of somebody else's."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:
         return True
     return True
 
@@ -138,10 +161,14 @@ def _is_alive(pid: int) -> bool:
 def _parse(content: bytes) -> LockHolder | None:
     """Return the holder that the file names; None for a file that is empty or damaged."""
     try:
-        holder = LockHolder(**orjson.loads(content.split(b"\n", 1)[0]))
+        found = orjson.loads(content.split(b"\n", 1)[0])
+        # Another version may write more.
+        known = {field.name: found[field.name] for field in fields(LockHolder) if field.name in found}
+        holder = LockHolder(**known)
     except (ValueError, TypeError):
         return None
     numbers = type(holder.pid) is int and type(holder.started_at) is int
+    numbers = numbers and isinstance(holder.process_started, int | None)
     if not numbers or not 0 < holder.pid <= LARGEST_PID or not isinstance(holder.url, str | None):
         return None
     return holder

@@ -1,7 +1,7 @@
 """The schema of a database, and migrating it to that of this version. Alembic is imported only for a
 migration; a new database is created from the models, and a test holds them equal to the migrations.
 
-Owns: the revisions, the check at start, creating and migrating. Never: what a migration does
+Owns: the check at start, creating and migrating. Never: what a migration does
 (`migrations/`).
 """
 
@@ -26,24 +26,7 @@ from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.private_file import make_private
 from app.storage.repositories.issue_search import create_search_tables, fill_search, is_search_table
-
-# Every revision there ever was, the oldest first; a test compares it with the migrations.
-REVISIONS = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-)
-HEAD = REVISIONS[-1]
+from app.storage.revisions import HEAD, REVISIONS
 
 # What lies in a data folder once a daemon had a database there.
 _LEFT_BY_USE = ("token", "uploads", "worktrees", "scratch")

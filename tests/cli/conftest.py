@@ -19,6 +19,5 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A running daemon with the project loaded, shared by the tests of one file."""
-    running = DaemonProcess(Home(tmp_path_factory.mktemp("home"))).start()
-    yield running
-    running.stop()
+    with DaemonProcess(Home(tmp_path_factory.mktemp("home"))).start() as running:
+        yield running

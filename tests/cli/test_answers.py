@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,12 +87,8 @@ conversations:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A running daemon whose agent asks."""
-    home = Home(tmp_path_factory.mktemp("home"))
-    (home.project / ".kaged" / "project.yaml").write_text(PROJECT)
-    (home.folder / "demo.yaml").write_text(TRANSCRIPT)
-    running = DaemonProcess(home).start()
-    yield running
-    running.stop()
+    with DaemonProcess(Home(tmp_path_factory.mktemp("home")).give(PROJECT, TRANSCRIPT)).start() as running:
+        yield running
 
 
 def ended(terminal: pexpect.spawn, code: int = 0) -> None:
@@ -102,32 +97,11 @@ def ended(terminal: pexpect.spawn, code: int = 0) -> None:
     assert terminal.exitstatus == code
 
 
-def asked(daemon: DaemonProcess, text: str) -> str:
-    """Send a message that makes the agent ask, with nobody to answer; return the question's id."""
-    sending = daemon.home.background("send", text)
-    try:
-        assert sending.stderr is not None
-        for line in sending.stderr:
-            if "kaged answer itx_" in line:
-                return line.partition("kaged answer ")[2].partition("`")[0]
-    finally:
-        sending.kill()
-        sending.communicate()
-    raise AssertionError("nothing was asked")
-
-
 def answer(daemon: DaemonProcess, *arguments: str) -> Any:
-    done = daemon.home.run("answer", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    closed = json.loads(done.stdout)
+    closed = daemon.home.json("answer", *arguments)
     assert closed["state"] == "answered"
-    until_idle(daemon)
+    daemon.home.until_idle()
     return closed["answer"]
-
-
-def until_idle(daemon: DaemonProcess) -> None:
-    done = daemon.home.run("attach", "last", "--until-idle")
-    assert done.returncode == 0, done.stderr
 
 
 def test_questions_are_answered_one_by_one_while_the_answer_is_watched(daemon: DaemonProcess) -> None:
@@ -185,7 +159,7 @@ def test_a_form_is_filled_in_with_a_file(daemon: DaemonProcess, tmp_path: Path) 
 
 
 def test_what_waits_is_listed_and_answered_by_a_command(daemon: DaemonProcess) -> None:
-    interaction = asked(daemon, "choose again")
+    interaction = daemon.home.question("choose again")
     listed = daemon.home.run("answer")
     line = next(line for line in listed.stdout.splitlines() if line.startswith(interaction))
     assert line.split()[1] == "ask"
@@ -206,7 +180,7 @@ def test_a_form_is_answered_by_a_command_and_refused_field_by_field(
 ) -> None:
     photo = tmp_path / "face.png"
     photo.write_bytes(b"face")
-    interaction = asked(daemon, "register her")
+    interaction = daemon.home.question("register her")
 
     missing = daemon.home.run("answer", interaction, "name=Bea", "news=no")
     unknown = daemon.home.run("answer", interaction, "name=Bea", "news=no", "shoe=41", "-f", f"photo={photo}")
@@ -221,9 +195,9 @@ def test_a_form_is_answered_by_a_command_and_refused_field_by_field(
 
 
 def test_a_free_question_takes_a_text_in_either_way(daemon: DaemonProcess) -> None:
-    assert answer(daemon, asked(daemon, "color it"), "dark green") == {"answers": [["dark green"]]}
+    assert answer(daemon, daemon.home.question("color it"), "dark green") == {"answers": [["dark green"]]}
 
-    asked(daemon, "color it again")
+    daemon.home.question("color it again")
     watching = daemon.home.terminal("attach", "last", "--until-idle")
     watching.expect("Door: Which color")
     watching.expect("type your answer")
@@ -233,7 +207,7 @@ def test_a_free_question_takes_a_text_in_either_way(daemon: DaemonProcess) -> No
 
 
 def test_consent_is_given_by_a_command(daemon: DaemonProcess) -> None:
-    interaction = asked(daemon, "read it")
+    interaction = daemon.home.question("read it")
     wrong = daemon.home.run("answer", interaction, "perhaps")
     alone = daemon.home.run("answer", interaction)
 
@@ -244,7 +218,7 @@ def test_consent_is_given_by_a_command(daemon: DaemonProcess) -> None:
 
 
 def test_a_command_at_a_terminal_asks(daemon: DaemonProcess) -> None:
-    interaction = asked(daemon, "choose at leisure")
+    interaction = daemon.home.question("choose at leisure")
     terminal = daemon.home.terminal("answer", interaction)
     terminal.expect("type a number")
     terminal.sendline("1")
@@ -256,7 +230,7 @@ def test_a_command_at_a_terminal_asks(daemon: DaemonProcess) -> None:
 
 def test_without_questions_nothing_waits(daemon: DaemonProcess) -> None:
     session = daemon.home.json("session", "list")["items"][0]["id"]
-    until_idle(daemon)
+    daemon.home.until_idle()
     assert "no question is open" in daemon.home.run("answer", "--session", session).stdout
     assert daemon.home.json("answer", "--session", "last") == {"items": []}
 
@@ -265,7 +239,7 @@ def test_without_questions_nothing_waits(daemon: DaemonProcess) -> None:
 def test_an_answer_to_a_session_that_asks_nothing_is_refused_with_the_way_on(
     daemon: DaemonProcess, words: tuple[str, ...]
 ) -> None:
-    until_idle(daemon)
+    daemon.home.until_idle()
     for options in ((), ("--session", "last")):
         done = daemon.home.run("answer", *options, *words)
         assert done.returncode == 1

@@ -22,9 +22,8 @@ pytestmark = pytest.mark.requirement("acp.session")
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A running daemon whose agent edits, runs commands, plans and asks."""
-    running = DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start()
-    yield running
-    running.stop()
+    with DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start() as running:
+        yield running
 
 
 async def prompted(one: Editor, session: str, *blocks: Any) -> str:

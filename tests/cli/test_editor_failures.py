@@ -30,9 +30,8 @@ port = 0
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    running = DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start()
-    yield running
-    running.stop()
+    with DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start() as running:
+        yield running
 
 
 async def prompted(one: Editor, session: str, text: str) -> str:

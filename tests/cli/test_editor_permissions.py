@@ -22,9 +22,8 @@ AFTER = "# Library\n\nIt lends books and maps.\n"
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    running = DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start()
-    yield running
-    running.stop()
+    with DaemonProcess(editing_home(tmp_path_factory.mktemp("home"))).start() as running:
+        yield running
 
 
 class Desk:

@@ -70,12 +70,14 @@ def with_claude(home: Home, settings: Any = CLAUDE) -> None:
 
 def test_hooks_are_listed_with_their_source_and_tried_on_an_example(hooked: Home) -> None:
     shown = hooked.run("hooks", "list")
-    listed = hooked.json("hooks", "list")["hooks"]
+    listed = hooked.json("hooks", "list")["items"]
     passes = hooked.run("hooks", "test", "frozen")
     denied = hooked.run("hooks", "test", "frozen", "--arguments", '{"path": "LICENSE", "content": ""}')
     greeted = hooked.json("hooks", "test", "greet", "--prompt", "Hi")
     unknown = hooked.run("hooks", "test", "frozn")
     sent = hooked.run("send", "read this please")
+    after = hooked.json("hooks", "list")["items"]
+    told = hooked.run("hooks", "list")
 
     assert [line.split()[:3] for line in shown.stdout.splitlines()[1:]] == [
         ["count", "after_tool", "config"],
@@ -93,6 +95,16 @@ def test_hooks_are_listed_with_their_source_and_tried_on_an_example(hooked: Home
     assert "no hook frozn" in unknown.stderr
     assert sent.returncode == 0
     assert "! hook broken (on_stop): warning: it ended with exit code 7: no tests here" in sent.stderr
+    # Trying a hook is no run of it.
+    assert [(one["state"], one["runs"], one["last_failure"]) for one in listed] == [("not_run", 0, None)] * 4
+    assert [(one["name"], one["state"], one["runs"], one["failures"]) for one in after] == [
+        ("count", "ok", 2, 0),
+        ("frozen", "not_run", 0, 0),
+        ("greet", "ok", 1, 0),
+        ("broken", "failed", 1, 1),
+    ]
+    assert after[3]["last_failure"]["reason"] == "it ended with exit code 7: no tests here"
+    assert "failed: it ended with exit code 7" in told.stdout
 
 
 def test_the_hooks_of_claude_code_are_shown_and_written_and_never_run(home: Home) -> None:

@@ -245,9 +245,7 @@ conversations:
 
 
 def test_what_subagents_propose_is_put_on_the_list_or_refused(home: Home) -> None:
-    (home.project / ".kaged" / "project.yaml").write_text(CREW)
-    (home.folder / "demo.yaml").write_text(ASKED)
-    daemon = DaemonProcess(home).start()
+    daemon = DaemonProcess(home.give(CREW, ASKED)).start()
     try:
         number = filed(daemon, "Spring cleaning")
         sent = home.run("send", "--issue", number, "ask the clerk")

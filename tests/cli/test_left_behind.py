@@ -135,7 +135,7 @@ def hidden(client: Client) -> tuple[str, list[dict[str, Any]]]:
     for command in COMMANDS:
         client.shell(session, command)
     until(all_are_old, "they did not start")
-    return session, client.ask("GET", f"{session}/commands")["commands"]
+    return session, client.ask("GET", f"{session}/commands")["items"]
 
 
 def only_the_bystander_is_left() -> bool:

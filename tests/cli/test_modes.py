@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import get_args
 
 import pexpect
 import pytest
 
 from app.cli.session_mode import MODES
 from app.tools.contract.modes import ModeName
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import PROJECT_YAML, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("modes.clients")
-
-PROJECT = """\
-version: 1
-project: library
-primary:
-  model: demo
-  system_prompt: prompts/primary.md
-  cage: disabled
-  tools:
-    file.*: { enabled: true }
-"""
 
 TRANSCRIPT = """\
 chunk_delay: 0
@@ -42,43 +30,20 @@ conversations:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    return Home(tmp_path_factory.mktemp("home"))
+    return Home(tmp_path_factory.mktemp("home")).give(PROJECT_YAML, TRANSCRIPT)
 
 
 @pytest.fixture(scope="module")
 def daemon(home: Home) -> Iterator[DaemonProcess]:
     """A running daemon whose agent plans."""
-    (home.project / ".kaged" / "project.yaml").write_text(PROJECT)
-    (home.folder / "demo.yaml").write_text(TRANSCRIPT)
-    running = DaemonProcess(home).start()
-    yield running
-    running.stop()
-
-
-def kaged(daemon: DaemonProcess, *arguments: str) -> Any:
-    done = daemon.home.run(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    with DaemonProcess(home).start() as running:
+        yield running
 
 
 def proposed(daemon: DaemonProcess) -> str:
     """Start a session in plan mode, with nobody to answer; return the id of its plan."""
     (daemon.home.project / "shelf.txt").unlink(missing_ok=True)
-    sending = daemon.home.background("send", "plan", "--session-mode", "plan")
-    try:
-        assert sending.stderr is not None
-        for line in sending.stderr:
-            if "kaged answer itx_" in line:
-                return line.partition("kaged answer ")[2].partition("`")[0]
-    finally:
-        sending.kill()
-        sending.communicate()
-    raise AssertionError("no plan was proposed")
-
-
-def until_idle(daemon: DaemonProcess) -> None:
-    done = daemon.home.run("attach", "last", "--until-idle")
-    assert done.returncode == 0, done.stderr
+    return daemon.home.question("plan", "--session-mode", "plan")
 
 
 def test_the_words_of_the_command_line_are_those_of_the_daemon() -> None:
@@ -89,35 +54,35 @@ def test_a_plan_is_shown_changed_and_carried_out(daemon: DaemonProcess) -> None:
     plan = proposed(daemon)
     shown = daemon.home.run("session", "plan")
     assert f"{plan}: proposed" in shown.stdout and "1. Build it." in shown.stdout
-    (listed,) = kaged(daemon, "answer")["items"]
+    (listed,) = daemon.home.json("answer")["items"]
     assert (listed["id"], listed["kind"]) == (plan, "plan")
     (daemon.home.folder / "mine.md").write_text("# Shelf\n\n1. Buy it.\n")
     changed = ("--accept", "edits", "--edited", str(daemon.home.folder / "mine.md"), "-m", "Cheaper.")
-    closed = kaged(daemon, "session", "plan", "last", *changed)
+    closed = daemon.home.json("session", "plan", "last", *changed)
     assert closed["answer"] == {
         "state": "edited",
         "mode": "edits",
         "plan": "# Shelf\n\n1. Buy it.\n",
         "comment": "Cheaper.",
     }
-    until_idle(daemon)
+    daemon.home.until_idle()
     assert (daemon.home.project / "shelf.txt").read_text() == "built"
     assert "edited, mode edits" in daemon.home.run("session", "plan").stdout
-    assert kaged(daemon, "session", "mode", "last")["name"] == "edits"
+    assert daemon.home.json("session", "mode", "last")["name"] == "edits"
 
 
 def test_a_plan_is_rejected_and_the_mode_is_set_by_hand(daemon: DaemonProcess) -> None:
     plan = proposed(daemon)
-    closed = kaged(daemon, "answer", plan, "reject", "-m", "No shelf.")
+    closed = daemon.home.json("answer", plan, "reject", "-m", "No shelf.")
     assert closed["answer"] == {"state": "rejected", "comment": "No shelf."}
-    until_idle(daemon)
+    daemon.home.until_idle()
     assert not (daemon.home.project / "shelf.txt").exists()
     shown = daemon.home.run("session", "mode", "last")
     assert "deny   fs.write *" in shown.stdout and "allow  shell.read *" in shown.stdout
-    assert kaged(daemon, "session", "mode", "last", "full")["mode"] == "full"
+    assert daemon.home.json("session", "mode", "last", "full")["mode"] == "full"
     done = daemon.home.run("send", "hello", "--session", "last", "--session-mode", "ask")
     assert done.returncode in (0, 1), done.stderr
-    assert kaged(daemon, "session", "mode", "last")["name"] == "ask"
+    assert daemon.home.json("session", "mode", "last")["name"] == "ask"
 
 
 def test_a_plan_is_answered_at_the_terminal(daemon: DaemonProcess) -> None:

@@ -84,13 +84,10 @@ conversations:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A running daemon whose project has workflows."""
-    home = Home(tmp_path_factory.mktemp("home"))
-    (home.project / ".kaged" / "project.yaml").write_text(PROJECT)
+    home = Home(tmp_path_factory.mktemp("home")).give(PROJECT, TRANSCRIPT)
     (home.project / "prompts" / "count.md").write_text("Count.\n")
-    (home.folder / "demo.yaml").write_text(TRANSCRIPT)
-    running = DaemonProcess(home).start()
-    yield running
-    running.stop()
+    with DaemonProcess(home).start() as running:
+        yield running
 
 
 def test_without_a_name_the_workflows_are_listed(daemon: DaemonProcess) -> None:
@@ -101,6 +98,16 @@ def test_without_a_name_the_workflows_are_listed(daemon: DaemonProcess) -> None:
     assert line.endswith("Count the books")
     names = [one["name"] for one in daemon.home.json("run")["items"]]
     assert names == ["choose", "count", "refuse", "stall"]
+
+
+def test_without_questions_a_question_ends_the_run(daemon: DaemonProcess) -> None:
+    for more in ((), ("--json",)):
+        done = daemon.home.run("run", "choose", "--no-questions", *more)
+        assert done.returncode == 1
+        assert "the run asks, and nobody answers: There are two shelves." in done.stderr
+    assert json.loads(done.stdout)["state"] == "cancelled"
+    assert daemon.home.run("run", "count", "-i", "shelf=3", "--no-questions").returncode == 0
+    assert daemon.home.run("run", "count", "--detach", "--no-questions").returncode == 2
 
 
 def test_in_a_pipe_only_the_output_goes_to_standard_output(daemon: DaemonProcess) -> None:

@@ -135,6 +135,8 @@ def test_a_start_that_fails_turns_away_who_waits_for_it(home: Home, tmp_path: Pa
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said and "PostgreSQL" in said
     assert answers[0].startswith(b"HTTP/1.1 503 ") and b'"unavailable"' in answers[0]
+    head, _, body = answers[0].partition(b"\r\n\r\n")
+    assert f"x-request-id: {orjson.loads(body)['error']['request_id']}".encode() in head
     assert answers[1].startswith(b"HTTP/1.1 403 ")
 
 

@@ -85,6 +85,9 @@ def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
         assert browser.get(f"{daemon.ready['url']}/api/v1/projects").status_code == 200
     assert httpx2.get(link, trust_env=False).status_code == 401
     assert daemon.home.run("token", "link").stdout.strip() != link
+    behind = daemon.home.run("token", "link", "--base-url", "https://kaged.example.org/").stdout
+    assert behind.startswith("https://kaged.example.org/launch?token=")
+    assert daemon.home.run("token", "link", "--base-url", "kaged.example.org").returncode == 2
 
 
 @pytest.mark.requirement("daemon.scopes")

@@ -25,7 +25,8 @@ from app.storage.backup import backup, check, restore, upgrade
 from app.storage.dump import write_dump
 from app.storage.engine import close_connection, open_database
 from app.storage.repositories.issue_search import is_search_table
-from app.storage.schema_version import HEAD, REVISIONS, migration_transaction, run_migrations
+from app.storage.revisions import HEAD, REVISIONS
+from app.storage.schema_version import migration_transaction, run_migrations
 from app.storage.storage import Storage
 from app.storage.typed_json import Json
 from app.storage.unit_of_work import UnitOfWork

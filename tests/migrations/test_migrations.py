@@ -23,7 +23,7 @@ from app.storage import schema_version
 from app.storage.backup import upgrade
 from app.storage.engine import close_connection, open_database
 from app.storage.repositories.issue_search import is_search_table
-from app.storage.schema_version import HEAD
+from app.storage.revisions import HEAD
 from app.storage.storage import Storage
 from tests.driver import rows
 

@@ -142,7 +142,7 @@ async def test_stars_in_an_event_stand_for_anything_and_cost_nothing(storage: St
     began = time.monotonic()
     for pattern in ("*" * 63 + "Z", "*a" * 31 + "*Z"):
         assert await found(pattern) == set()
-    assert time.monotonic() - began < 5  # as a regular expression: for ever
+    assert time.monotonic() - began < 20  # as a regular expression: for ever
 
 
 async def test_old_audit_rows_are_trimmed(storage: Storage) -> None:

@@ -19,7 +19,7 @@ import app.storage.engine
 from app.errors import ConfigError, Conflict, KagedError, StorageError
 from app.storage.backup import upgrade
 from app.storage.engine import driver_of
-from app.storage.schema_version import HEAD
+from app.storage.revisions import HEAD
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows

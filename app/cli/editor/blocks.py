@@ -23,6 +23,7 @@ from acp.schema import (
 )
 
 from app.cli.editor.failures import refused
+from app.tools.documents.picture import IMAGE_TYPES
 
 Block = (
     TextContentBlock
@@ -32,7 +33,6 @@ Block = (
     | EmbeddedResourceContentBlock
 )
 ReadOpenFile = Callable[[str], Awaitable[str | None]]
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_LINKED = 256 * 1024
 """Characters of a linked file that the message quotes; of a longer one it has the path only."""
 EMPTY = "The prompt is empty; write what the agent should do."

@@ -58,11 +58,8 @@ class Turn:
         giving_up = asyncio.ensure_future(self._gave_up.wait())
         try:
             await asyncio.wait({following, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            # A cancelled turn has no other end in the protocol, also where following it has failed.
             return following.result() if following.done() and not self.cancelled else _CANCELLED
-        except Exception:
-            if self.cancelled:  # the protocol wants no other end
-                return _CANCELLED
-            raise
         finally:
             for task in (following, giving_up):
                 task.cancel()

@@ -23,7 +23,8 @@ class MessageDetails(_Sender, total=False):
     # The author: `kind` says what a message of the daemon is.
     createdBy: str
     kind: str
-    # An operator's message.
+    # An operator's message; `requestId` is of the request that posted it.
+    requestId: str
     attachments: list[dict[str, Any]]
     model: str
     issue_number: int

@@ -141,6 +141,18 @@ class MessageRepository(RowsById[Message]):
             return self._supersede([own, self.c.id.in_(select(named.c.value))], by)
         return sum(self._supersede([own, self.c.id.in_(some)], by) for some in _pieces(ids))
 
+    def last_superseded(self, session_id: str, *, by: str) -> int:
+        """Return the position of the newest message that `by` (a rollback or a compaction) has superseded.
+
+        Raises LookupError when it has superseded none."""
+        statement = select(self.c.position).where(
+            self.c.session_id == session_id, self.c.position.is_not(None), self.c.superseded_by == by
+        )
+        row = self.connection.execute(statement.order_by(self.c.position.desc()).limit(1)).first()
+        if row is None:
+            raise LookupError(f"{by} has superseded no message of {session_id}")
+        return int(row[0])
+
     def has_superseded(self, session_id: str) -> bool:
         """Tell whether any message of a session was taken out of what the models are sent."""
         where = (self.c.session_id == session_id, self.c.superseded.is_(True))
