@@ -272,6 +272,9 @@ class _Walk:
     def _stopped(self, name: str, problem: OSError) -> ResolvedPath:
         missing = (name, *(part for part in reversed(self._pending) if part not in {"", "."}))
         parts = (*self._names, *missing)
+        # A traceback leads to its callers, and with their local variables back to this: it would be garbage
+        # that only a collection finds.
+        problem.with_traceback(None)
         return ResolvedPath(self._held[-1], parts, missing=missing, problem=problem, held=self._held)
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.workspace.repository import repository_top
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -67,7 +69,7 @@ def rules_above(folder: Path, root: Path) -> RulesAbove:
     Those are the folders up to the repository's, or without one up to `root`, the project's. None
     of them counts when `folder` is itself left out by their rules: who names it wants to see it.
     """
-    top = _repository(folder)
+    top = repository_top(folder)
     if top == folder:
         return RulesAbove(0, repositories=True)
     is_repository = top is not None
@@ -84,10 +86,6 @@ def rules_above(folder: Path, root: Path) -> RulesAbove:
             return RulesAbove(0, repositories=False)
         current = current / name
     return RulesAbove(len(names), is_repository)
-
-
-def _repository(folder: Path) -> Path | None:
-    return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
 
 
 def _rules_further_up(root: Path) -> bool:

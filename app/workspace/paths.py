@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from app.errors import ToolError
+from app.ids import ROOT_AGENT
 
 Access = Literal["ro", "rw"]
 MAX_PATH = 4096
@@ -135,10 +136,6 @@ def os_problem(path: str, problem: OSError) -> ToolError:
     return ToolError(code, f"{path}: {text}", detail={"path": path})
 
 
-_ROOT_AGENT = "primary"
-"""The owner of files in the scratch folder itself, where earlier versions kept all files."""
-
-
 def scratch_of(scratch: Path, agent_path: str) -> Path:
     """Return the folder for what is kept for one agent."""
     return scratch / agent_path
@@ -149,5 +146,6 @@ def may_read_scratch(parts: tuple[str, ...], reader: str) -> bool:
     it or an agent below it made the file."""
     if not parts:
         return False
-    owner = parts[0] if len(parts) > 1 else _ROOT_AGENT
+    # Earlier versions kept all files in the scratch folder itself.
+    owner = parts[0] if len(parts) > 1 else ROOT_AGENT
     return owner == reader or owner.startswith(f"{reader}.")

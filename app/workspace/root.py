@@ -11,23 +11,31 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakValueDictionary, finalize
 
 from app.workspace.descriptors import names_of, open_folder, real_path
 from app.workspace.paths import invalid_path, os_problem
 
 
 class _Held:
-    """A descriptor that is closed when nobody has a reference to it any more."""
+    """A descriptor that is closed when nobody has a reference to it any more, nor can get one.
 
-    __slots__ = ("descriptor", "identity")
+    `__del__` would run while weak references still lead to it.
+    """
+
+    __slots__ = ("__weakref__", "descriptor", "identity")
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         status = os.fstat(descriptor)
         self.identity = (status.st_dev, status.st_ino)
+        finalize(self, os.close, descriptor).atexit = False
 
-    def __del__(self) -> None:
-        os.close(self.descriptor)
+
+_shared: WeakValueDictionary[str, _Held] = WeakValueDictionary()
+"""By real path: all callers of a project share one descriptor of its folder."""
+
+_sharing = threading.Lock()
 
 
 class RootFolder:
@@ -68,13 +76,20 @@ class RootFolder:
             if self._resolved == "/":
                 raise invalid_path(shown, "the whole file system cannot be a project")
             try:
-                self._held = held = _Held(open_folder(self._resolved))
+                self._held = held = self._open_shared(self._resolved)
             except NotADirectoryError:
                 message = "a link or a file replaced the folder; load the project from its new folder"
                 raise invalid_path(shown, message) from None
             except OSError as problem:
                 self._held = None
                 raise os_problem(shown, problem) from None
+            return held
+
+    def _open_shared(self, resolved: str) -> _Held:
+        with _sharing:
+            held = _shared.get(resolved)
+            if held is None or not self._is_still_there(held):
+                _shared[resolved] = held = _Held(open_folder(resolved))
             return held
 
     def _is_still_there(self, held: _Held) -> bool:

@@ -27,6 +27,8 @@ OTHERWISE = {
     "bridges/lsp/installations.py": INSTALLED,
     "bridges/lsp/units.py": "manifests that a watch of the tree has named; of their text nothing is told",
     "bridges/mcp/added_servers.py": OWN,
+    "bridges/dap/prompt_debugpy.py": "the null device, for what debugpy prints",
+    "bridges/mcp/sign_ins.py": OWN,
     "bridges/network/resolving.py": "the hosts file of the machine",
     "bridges/processes/pipes.py": OWN,
     "bridges/plugins/package.py": "manifests of packages that the operator has installed",

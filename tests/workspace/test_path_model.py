@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from app.errors import ToolError
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.workspace import Workspace, descriptors
+from tests.driver.rounds import rounds
 from tests.workspace.path_model import PROTECTED, File, Folder, Link, Model, Node, Parts, Pipe, Refused
 
 CANARY = b"canary of the outside"
@@ -211,7 +212,7 @@ def opener(request, monkeypatch):
 
 @pytest.mark.requirement("cages.paths.fuzz", "cages.paths.one")
 @settings(
-    max_examples=400,
+    max_examples=rounds(150, 400),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
