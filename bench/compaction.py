@@ -7,6 +7,7 @@ how long reading such a conversation takes.
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import tempfile
 import time
@@ -54,6 +55,7 @@ async def _one(services: Any, project_id: str) -> tuple[float, float, float, int
     begun = await build_run(services.sessions._services.runs, runs.root, runs.row, runs, Start())
     run = begun.context
     compactor = Compactor(run, services.sessions._services.runs.compaction)
+    gc.collect()  # the garbage of earlier rounds is no part of this one
     stop = asyncio.Event()
     watching = asyncio.create_task(_longest_hold(stop))
     await asyncio.sleep(0.01)

@@ -34,46 +34,6 @@ from tests.tools.conftest import Ports
 
 LAUNCHES = 11
 STEPS = 60
-WHYS = 7
-FAILING = """import unittest
-
-
-class Case(unittest.TestCase):
-    def test_sum(self):
-        total = sum(range(1_000))
-        self.assertEqual(total, 1)
-"""
-CAUGHT = """import logging
-from concurrent.futures import Future
-
-logging.disable(logging.CRITICAL)
-
-
-def refuse(done):
-    raise KeyError(done.result())
-
-
-def test_sum():
-    for number in range(2_000):
-        future = Future()
-        future.add_done_callback(refuse)
-        future.set_result(number)
-    total = sum(range(1_000))
-    assert total == 1
-"""
-TESTS = {
-    "unittest": ("failing_case.py", FAILING, "failing_case.Case.test_sum", "499500 != 1"),
-    "pytest": (
-        "test_sum.py",
-        "def test_sum():\n    assert 6 == 1\n",
-        "test_sum.py::test_sum",
-        "assert 6 == 1",
-    ),
-    "pytest, 2,000 caught exceptions": (
-        *("test_caught.py", CAUGHT),
-        *("test_caught.py::test_sum", "assert 499500 == 1"),
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +180,6 @@ async def _measure(subject: Subject, root: Path) -> None:
         await bench.call("set_breakpoint", path=subject.source, line=subject.line)
         await _launches(bench)
         await _steps(bench)
-        if subject.runtime == "python":
-            await _why(bench)
     finally:
         await debuggers.aclose()
         await children.aclose()
@@ -269,26 +227,6 @@ async def _steps(bench: Bench) -> None:
         f"{_label(bench)}: a step ({tool:.1f} ms, raw {raw:.1f}, to its event {statistics.median(bare):.1f})"
     )
     report(label + " added", tool - raw, "ms", at_most=3.0)
-
-
-async def _why(bench: Bench) -> None:
-    """Why a test fails, beside the test that runs to its end under the debugger and stops nowhere."""
-    for name, (file, text, test, message) in TESTS.items():
-        await asyncio.to_thread((bench.root / file).write_text, text)
-        ours, bare = [], []
-        for _ in range(WHYS):
-            began = time.perf_counter()
-            found = await bench.call("launch", test=test, exceptions="none", timeout=120_000)
-            bare.append((time.perf_counter() - began) * 1000)
-            assert found["exit_code"] == 1, found
-            await bench.call("disconnect")
-            began = time.perf_counter()
-            found = await bench.call("why", test=test, timeout=120_000)
-            ours.append((time.perf_counter() - began) * 1000)
-            assert found["exception"]["message"].startswith(message), found
-        ratio = statistics.median(mine / other for mine, other in zip(ours, bare, strict=True))
-        spent = f"{statistics.median(ours):.0f} ms, the test {statistics.median(bare):.0f}"
-        report(f"{_label(bench)}: why, {name} ({spent})", ratio, "times the test", at_most=1.2)
 
 
 def _label(bench: Bench) -> str:

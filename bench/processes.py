@@ -43,6 +43,10 @@ class Running:
             answer.raise_for_status()
             return str(answer.json()["id"])
 
+    async def make_session(self, client: httpx2.AsyncClient) -> str:
+        answer = await client.post("/api/v1/sessions", json={"project_id": self.project_id})
+        return str(answer.raise_for_status().json()["id"])
+
     def websocket_url(self, session_id: str) -> str:
         return f"ws{self.url.removeprefix('http')}/api/v1/sessions/{session_id}/ws"
 
@@ -107,26 +111,33 @@ def daemon_command(data_dir: Path, config: Path, *arguments: str) -> list[str]:
     ]
 
 
-def write_config(file: Path, model_port: int | None) -> Path:
+def write_config(file: Path, model_port: int | None, settings: str = "") -> Path:
     base = f"http://127.0.0.1:{model_port or 9}/v1"
     file.write_text(
         '[models]\nmain = "fake:model-a"\n\n[providers.fake]\ndriver = "openai"\n'
         f'base_url = "{base}"\napi_key = "sk-bench"\n\n[log]\nlevel = "warning"\n\n'
-        f'[projects]\ntrusted = ["{file.parent}"]\n'
+        f'[projects]\ntrusted = ["{file.parent}"]\n{settings}'
     )
     return file
 
 
 @contextmanager
 def daemon(
-    model_port: int | None = None, *, readme: str = "", project: Callable[[Path], Path] = write_project
+    model_port: int | None = None,
+    *,
+    readme: str = "",
+    project: Callable[[Path], Path] = write_project,
+    settings: str = "",
 ) -> Iterator[Running]:
-    """Start a daemon on a small project in a temporary folder; yield it when it is ready."""
+    """Start a daemon on a small project in a temporary folder; yield it when it is ready.
+
+    `settings` are further tables of its configuration file, in TOML.
+    """
     folder = Path(tempfile.mkdtemp(prefix="kaged-bench-"))
     root = project(folder / "shop")
     if readme:
         (root / "README.md").write_text(readme)
-    config = write_config(folder / "config.toml", model_port)
+    config = write_config(folder / "config.toml", model_port, settings)
     command = daemon_command(folder / "data", config, "--project", str(root))
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
