@@ -1,0 +1,125 @@
+"""The examples of pages on modes, skills, providers and first steps, pasted as a reader does it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driver.daemon_process import REPOSITORY
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess
+from tests.e2e.interop_reader import Reader
+from tests.e2e.pasted_commands import steps
+from tests.fakes.provider_script import Reply, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+
+DOCS = REPOSITORY / "docs"
+PLAN = Reply((ToolCall("kaged_plan", {"plan": "1. Split it."}, id="p"),))
+
+
+@pytest.fixture
+async def reader(model: FakeProvider, tmp_path: Path) -> AsyncIterator[tuple[Reader, DaemonProcess]]:
+    """A reader with a new project, whose daemon runs."""
+    at = Reader(tmp_path, model_port=model.port)
+    await at.paste("kaged init", cwd=at.project)
+    daemon = DaemonProcess(at, ("--project", str(at.project))).start()
+    yield at, daemon
+    daemon.stop()
+
+
+def newest(daemon: DaemonProcess) -> dict[str, Any]:
+    return dict(daemon.call("GET", f"/sessions/{daemon.newest_session()['id']}"))
+
+
+@pytest.mark.requirement("guidance.documented")
+async def test_an_agent_gets_the_instructions_and_loads_the_skill(
+    reader: tuple[Reader, DaemonProcess], model: FakeProvider
+) -> None:
+    at, _ = reader
+    page = (DOCS / "skills-and-instructions.md").read_text()
+    files = re.findall(r"in `([A-Za-z./]+\.md)`:\n\n```markdown\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert [name for name, _ in files] == ["AGENTS.md", ".agents/skills/release/SKILL.md"]
+    for name, content in files:
+        (at.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (at.project / name).write_text(content)
+    [command] = [step.script for step in steps(DOCS / "skills-and-instructions.md")]
+    model.script(Reply((ToolCall("skill", {"name": "release"}, id="s"),)), text_reply("Released."))
+    assert "Released." in await at.paste(command, cwd=at.project)
+    first, second = (request.body.decode() for request in model.requests)
+    assert "Write British English." in first
+    assert "- release: How to make a release of this project." in first
+    assert "Run the tests." not in first and "Run the tests." in second
+
+
+@pytest.mark.requirement("modes.clients", "modes.plan")
+async def test_the_commands_of_the_page_on_modes(
+    reader: tuple[Reader, DaemonProcess], model: FakeProvider
+) -> None:
+    at, daemon = reader
+    choose, decide = (step.script for step in steps(DOCS / "modes.md"))
+    model.script(text_reply("There is nothing to split."))
+    printed = await at.paste(choose, cwd=at.project)
+    assert "deny" in printed and "fs.write" in printed
+    assert newest(daemon)["mode"] == "edits"
+
+    (at.project / "plan.md").write_text("1. Split it in three.\n")
+    show, *decisions = decide.strip().splitlines()
+    project = daemon.project_id
+    for line, mode, state in zip(
+        decisions, ("edits", "ask", "plan"), ("accepted", "edited", "rejected"), strict=True
+    ):
+        model.script(PLAN, text_reply("Carried on."))
+        session = daemon.call("POST", "/sessions", {"project_id": project, "mode": "plan"})["id"]
+        daemon.call("POST", f"/sessions/{session}/messages", {"content": "Split the parser"})
+        await until(daemon, session, "paused")
+        assert "1. Split it." in await at.paste(show, cwd=at.project)
+        await at.paste(line, cwd=at.project)
+        await until(daemon, session, "idle")
+        (closed,) = daemon.call("GET", f"/sessions/{session}/interactions")["items"]
+        assert (newest(daemon)["mode"], closed["answer"]["state"]) == (mode, state)
+
+
+async def until(daemon: DaemonProcess, session: str, state: str) -> None:
+    """Wait until a session is in a state."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while daemon.call("GET", f"/sessions/{session}")["state"] != state:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.requirement("usability.commands")
+async def test_the_first_steps_in_a_project(model: FakeProvider, tmp_path: Path) -> None:
+    page = DOCS / "getting-started.md"
+    test, prepare, use = (step.script for step in steps(page))
+    at = Reader(tmp_path, model_port=model.port)
+    [settings] = re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    at.config.write_text(f"{settings}\n{at.config.read_text()}")
+    (tmp_path / "my-app").mkdir()
+    model.script(text_reply("OK"))
+    assert "✓ anthropic" in await at.paste(test)
+    *commands, serve = prepare.strip().splitlines()
+    assert serve == "kaged serve"
+    # What this machine lacks is no failure of the page.
+    printed = await at.paste("\n".join(commands).replace("kaged doctor ", "kaged doctor || true "))
+    assert "wrote " in printed and "no problems" in printed
+    with DaemonProcess(at).start():
+        model.script(text_reply("It sells things."), text_reply("In shop.toml."))
+        printed = await at.paste(use, cwd=tmp_path / "my-app")
+    assert "It sells things." in printed and "In shop.toml." in printed
+    assert len(model.requests[-1].json["messages"]) == 3
+
+
+@pytest.mark.requirement("usability.commands")
+async def test_providers_are_tested_and_listed(model: FakeProvider, tmp_path: Path) -> None:
+    at = Reader(tmp_path, model_port=model.port)
+    at.config.write_text(
+        f'{at.config.read_text()}\n[providers.ollama]\nbase_url = "http://127.0.0.1:{model.port}/v1"\n'
+    )
+    model.respond = lambda _: text_reply("OK")
+    [commands] = [step.script for step in steps(DOCS / "providers.md") if step.heading == "Test a provider"]
+    printed = await at.paste(commands)
+    assert printed.count("✓ anthropic") >= 2 and printed.count("✓ ollama") >= 2
+    assert "qwen3:8b" in {one.json["model"] for one in model.requests if one.body}
