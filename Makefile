@@ -13,7 +13,7 @@ TEST_PROCESSES ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-nightly tools lint format bench openapi lock clean
+.PHONY: help setup run test test-all test-nightly tools lint format bench dist openapi clients clients-typescript lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,10 +40,11 @@ test-all: setup ## run those and kills, soaks, races, attacks, every language se
 test-nightly: setup ## run what takes too long for the continuous integration
 	@KAGED_NIGHT=1 $(PYTEST) -m nightly $(PYTEST_FLAGS)
 
-tools: setup ## install what further tests use: system packages (asks for sudo), debug adapters, language servers
+tools: setup ## install what further tests use: system packages (asks for sudo), debug adapters, language servers, tools of deployment
 	@.ci/system-packages
 	@.ci/debug-adapters
 	@.ci/language-servers
+	@.ci/deployment-tools
 
 lint: setup ## format, lint, types, import rules
 	@$(BIN)/ruff format --check .
@@ -58,13 +59,25 @@ format: setup ## rewrite the code in the one format
 bench: setup ## measure (NAME=turn_overhead for one figure)
 	@$(BIN)/python -m bench $(NAME)
 
+dist: setup ## build the wheel and the sdist of the commit, reproducibly
+	@rm -rf dist
+	@$(BIN)/hatchling build --target sdist --target wheel --directory dist
+
 openapi: setup ## write openapi/openapi.json and openapi/events.schema.json
 	@$(BIN)/kaged openapi --write openapi
 
-lock: setup ## resolve the dependencies anew
+clients: openapi ## write those documents and the generated part of clients/python
+	@cd clients/python && $(CURDIR)/$(BIN)/python -m generator
+
+clients-typescript: openapi ## write those documents and the generated part of clients/typescript
+	@cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && node generate.mjs
+
+lock: setup ## resolve the dependencies anew, and list those of the images
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$(UV_VERSION)"
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--extra dev --extra build --upgrade --output-file requirements.lock pyproject.toml
+		--extra dev --extra build --extra python-lsp --upgrade --output-file requirements.lock pyproject.toml
+	@$(MAKE) --no-print-directory setup
+	@$(BIN)/python docker/image/locked.py write
 
 clean: ## remove the virtual environment, caches and the demo's data
-	@rm -rf $(VENV) "$(DATA)" .language-servers .debug-adapters .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) "$(DATA)" .language-servers .debug-adapters .deployment-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

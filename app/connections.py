@@ -19,7 +19,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from app.api.error_handlers import CLOSE_TOO_SLOW
+from app.api.close_codes import CLOSE_INTERNAL, CLOSE_TOO_SLOW
 from app.bridges.processes.tcp_peers import PEER_KEY, Peer
 from app.strict_http import StrictConnection
 
@@ -32,8 +32,6 @@ HEAD_SECONDS = 20.0
 LEAVING_SECONDS = 10.0
 STOPPING_SECONDS = 1.5
 """How long a client may take to read the rest of a closing WebSocket, usually and while the daemon stops."""
-
-CLOSE_DEFECT = 1011
 
 QUIET_SECONDS = 10.0
 """Between two lines of the log about refused connections."""
@@ -162,7 +160,7 @@ class _SocketTransport(asyncio.Transport):
         if self.is_closing():
             return
         if self._conn.state is State.OPEN:
-            self._conn.send_close(CLOSE_DEFECT)
+            self._conn.send_close(CLOSE_INTERNAL)
             self.write(b"".join(self._conn.data_to_send()))
         self.leaving = True
         self._expect_end()

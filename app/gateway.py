@@ -11,17 +11,14 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
+from app.ids import new_id
 
 HEALTH = orjson.dumps({"status": "ok", "version": __version__})
-_NO_START = orjson.dumps(
-    {
-        "error": {
-            "code": "unavailable",
-            "message": "The daemon did not start; its log says why.",
-            "details": {},
-        }
-    }
-)
+_NO_START = {
+    "code": "unavailable",
+    "message": "The daemon did not start; its log says why.",
+    "details": {},
+}
 
 
 class Gateway:
@@ -47,18 +44,21 @@ class Gateway:
         if self._app is not None:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await _answer(send, 503, _NO_START)
+            request_id = new_id("req")
+            body = orjson.dumps({"error": {**_NO_START, "request_id": request_id}})
+            await _answer(send, 503, body, (b"x-request-id", request_id.encode()))
         else:
             await receive()
             await send({"type": "websocket.close"})
 
 
-async def _answer(send: Send, status: int, body: bytes) -> None:
+async def _answer(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes]) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"x-content-type-options", b"nosniff"),
         (b"cache-control", b"no-store"),
+        *more,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,10 @@
-"""Identifiers: a prefix that names the noun, then a ULID (sortable by time of creation)."""
+"""Identifiers: a prefix that names the noun, then a ULID (sortable by time of creation); paths of agents."""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import Literal
 
 from ulid import ULID
@@ -36,6 +37,11 @@ Prefix = Literal[
     "cmd",
 ]
 
+ROOT_AGENT = "primary"
+"""The path of a project's root agent."""
+SUBAGENTS = ".subagents."
+"""Stands in an agent's path before each key below the root, as in `primary.subagents.coder`."""
+
 _SHAPE = re.compile(r"^[a-z]{3,4}_[0-9A-HJKMNP-TV-Z]{26}$")
 
 
@@ -57,3 +63,10 @@ def is_id(value: str, prefix: Prefix | None = None) -> bool:
 def now_ms() -> int:
     """Return the wall-clock time in integer milliseconds since the epoch (UTC)."""
     return time.time_ns() // 1_000_000
+
+
+def paths_above(agent_path: str) -> Iterator[str]:
+    """Yield the paths of the agents above one, its parent first."""
+    while SUBAGENTS in agent_path:
+        agent_path = agent_path.rpartition(SUBAGENTS)[0]
+        yield agent_path

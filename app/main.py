@@ -25,6 +25,7 @@ import orjson
 import uvicorn
 
 from app import __version__
+from app.api.base_path import BasePath
 from app.config import Settings, environment_secrets, refuse_exposure, secret_values
 from app.connections import (
     BoundedWebSocket,
@@ -129,7 +130,7 @@ class Daemon:
         tell_lack_of_descriptors_once()
         self._handle_signals()
         listener = listen(self._settings.daemon.host, self._settings.daemon.port)
-        url = url_of(listener)
+        url = url_of(listener) + self._settings.daemon.base_path
         gateway = Gateway()
         server = _Server(self._uvicorn_config(gateway))
         serving = asyncio.create_task(server.serve(sockets=[listener]), name="http server")
@@ -160,7 +161,6 @@ class Daemon:
             if self._trust and project.trust.state != "trusted" and project.trust.digest is not None:
                 await services.decisions.grant(project.id, project.trust.digest, actor="serve --trust")
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
-        await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
         stack.push_async_callback(app.state.mcp.close)
         freeze_loaded()
@@ -182,7 +182,7 @@ class Daemon:
 
     def _uvicorn_config(self, gateway: Gateway) -> uvicorn.Config:
         return uvicorn.Config(
-            gateway,
+            BasePath(gateway, self._settings.daemon.base_path),
             lifespan="off",
             http=bounded_http(self._settings.limits.connections_per_address),
             ws=BoundedWebSocket,

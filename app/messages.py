@@ -26,8 +26,12 @@ class Frozen(BaseModel):
 
 
 class TextBlock(Frozen):
+    """Text. `phase` is OpenAI's word for what an answer's text is (`commentary`, `final_answer`): its newer
+    models want it back."""
+
     type: Literal["text"] = "text"
     text: str
+    phase: str | None = None
 
 
 class ThinkingBlock(Frozen):

@@ -15,14 +15,17 @@ import pytest
 from hypothesis import settings
 
 from tests.driver import machine
+from tests.driver.compiled_statements import share_compiled_statements
 from tests.driver.rounds import NIGHT
-from tests.speeds import FAST, REPEATED, SLOW, begins, speed
+from tests.speeds import FAST, REPEATED, SLOW, absent_cases, begins, speed
 
 pytest_plugins = ["tests.driver.storage_fixtures"]
 
 settings.register_profile("kaged", deadline=None)
 """On a busy machine one example takes longer than the 200 ms of hypothesis, whatever it does."""
 settings.load_profile("kaged")
+
+share_compiled_statements()
 
 _SAID = pytest.StashKey[list[str]]()
 _TESTS_PER_MINUTE = {FAST: 640}
@@ -47,7 +50,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return "collecting the tests; their number and time follow (a minute, on a busy machine several) ..."
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    whole_files = not any("::" in given for given in config.args)
+    if whole_files and (absent := absent_cases(item.nodeid for item in items)):
+        raise pytest.UsageError(f"tests/speeds.py names cases that do not exist: {', '.join(absent)}")
     for item in items:
         if (marker := speed(item.nodeid)) is not None:
             item.add_marker(marker)

@@ -63,3 +63,10 @@ class Principal:
     def key(self) -> str:
         """Return what distinguishes principals: two tokens may have one name."""
         return self.token_id or f"{self.via}:{self.actor}"
+
+    @property
+    def owner(self) -> str:
+        """Return the name of whose sessions are not another token's, even of one with the same name: `actor`
+        where nobody can choose it, and else with the token's id."""
+        chosen = self.actor.startswith("token:") and self.token_id is not None
+        return f"{self.actor}:{self.token_id}" if chosen else self.actor

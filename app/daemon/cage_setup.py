@@ -11,8 +11,9 @@ from pathlib import Path
 
 from app.bridges.lsp.manager import ServerCages
 from app.bridges.plugins.plugin_cage import PluginCages
+from app.bridges.processes.audit import Record
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.egress import Outside, Record
+from app.bridges.sandbox.egress import Outside
 from app.bridges.sandbox.manager import Cages
 from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier

@@ -88,6 +88,13 @@ class DebuggedCommand:
             await self.aclose()
             raise
 
+    def pass_on_output(self) -> None:
+        """Pass on at once what it has written so far, in whole lines."""
+        if not self._task.done():
+            command = self._command.result()
+            command.read_now()
+            self._pass_on(command)
+
     async def aclose(self) -> None:
         """Kill it and all that it started."""
         self._task.cancel()

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from app.bridges.processes.audit import Record
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.egress import Record
 from app.config import Settings, child_environment, default_config_file
 from app.daemon.cage_setup import make_cages
 from app.tools.ast_grep.snapshot import empty_folder

@@ -41,8 +41,7 @@ class ProjectDecisions:
         Raises `NotFound`, `Conflict` (`trusted_by_settings`)."""
         project = await self.loader.distrust(project_id, actor=actor)
         await self.sessions.stop_project(project_id, actor)
-        await self.hooks.plugins.end_project(project_id)
-        await self.hooks.servers.servers.end_project(project_id)
+        await self.hooks.end_project(project_id)
         await self.languages.close_project(project_id)
         return project
 
@@ -57,7 +56,6 @@ class ProjectDecisions:
                 reason="project_busy",
                 details={"sessions": working},
             )
-        await self.hooks.plugins.end_project(project_id)
-        await self.hooks.servers.servers.end_project(project_id)
+        await self.hooks.end_project(project_id)
         await self.languages.close_project(project_id)
         return await self.loader.move(project_id, folder, self.worktrees.move, actor=actor)

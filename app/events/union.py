@@ -24,9 +24,8 @@ from app.events.issues import ISSUE_EVENTS
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.events.sessions import QUEUE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
 from app.events.workflows import WORKFLOW_EVENTS
+from app.ids import ROOT_AGENT
 from app.messages import Cost, Frozen, StopReason, Usage
-
-ROOT_AGENT = "primary"
 
 INLINE_BYTES = 64 * 1024  # what is longer can be read at an address that the frame names
 

@@ -43,7 +43,8 @@ def for_langfuse(attributes: Mapping[str, Any], *, started_ns: int, trace_name: 
         if kind == "generation" or not key.startswith(_ONLY_OF_GENERATIONS)
     }
     mapped["langfuse.observation.type"] = kind
-    _copy(attributes, mapped, ("gen_ai.conversation.id",), "langfuse.session.id")
+    for name in ("session.id", "langfuse.session.id"):
+        _copy(attributes, mapped, ("gen_ai.conversation.id",), name)
     _copy(attributes, mapped, ("user.id",), "langfuse.user.id")
     _copy(attributes, mapped, _INPUTS, "langfuse.observation.input")
     _copy(attributes, mapped, _OUTPUTS, "langfuse.observation.output")
@@ -86,6 +87,9 @@ def _generation(attributes: Mapping[str, Any], started_ns: int) -> dict[str, Any
         found["langfuse.observation.cost_details"] = orjson.dumps({"total": cost}).decode()
     first = attributes.get("gen_ai.response.time_to_first_chunk")
     if first is not None:
+        # As JSON, as Langfuse's SDK writes it: its older servers read nothing else.
         moment = datetime.fromtimestamp(started_ns / 1e9 + first, UTC)
-        found["langfuse.observation.completion_start_time"] = moment.isoformat().replace("+00:00", "Z")
+        found["langfuse.observation.completion_start_time"] = orjson.dumps(
+            moment, option=orjson.OPT_UTC_Z
+        ).decode()
     return found

@@ -61,6 +61,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()
+        self._renewed: dict[str, tuple[str, ...]] = {}
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
@@ -69,6 +70,14 @@ class Redactor:
         self._secrets = tuple(sorted(every, key=len, reverse=True))
         self._sure = tuple(secret for secret in self._secrets if len(secret) >= SURE_CHARACTERS)
         self._encoded = tuple(_json(secret)[1:-1] for secret in self._sure)
+
+    def renew(self, owner: str, *secrets: str) -> None:
+        """Remember the secrets of an owner in place of those that it had before."""
+        if self._renewed.get(owner) != secrets:
+            gone = set(self._renewed.get(owner, ()))
+            self._renewed[owner] = secrets
+            self._secrets = tuple(secret for secret in self._secrets if secret not in gone)
+            self.add(*secrets)
 
     def text(self, value: str) -> str:
         """Return `value` without secrets."""

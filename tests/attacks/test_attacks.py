@@ -34,11 +34,13 @@ AREAS = {
 WITHOUT_CAGES = {"http", "websocket", "project", "web-fetch"}
 """What nothing in a cage has to do with: the same in every tier, so it is tried in one, as each user."""
 BY_DAY = 3
-"""One in so many attacks on the lower tiers is tried by day, others in each of them; by night all are."""
+"""By day the ordinary user tries each attack on the tier full. Of the attacks by root, and on the lower
+tiers, one in so many is tried, others in each of them. By night all are."""
 
 
 def _marks(kind: Kind, number: int) -> list[pytest.MarkDecorator]:
-    by_day = kind.tier == TIERS[0] or number % BY_DAY == TIERS.index(kind.tier)
+    full = kind.tier == TIERS[0] and kind.user == "ordinary"
+    by_day = full or number % BY_DAY == TIERS.index(kind.tier)
     return [] if by_day else [pytest.mark.nightly]
 
 

@@ -12,7 +12,7 @@ import pytest
 from app.bridges.processes.process import ChildProcesses
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 45.0) -> None:
     """Wait until something holds."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  (nothing tells of the kernel's doings)

@@ -237,7 +237,7 @@ async def test_a_guardian_that_does_not_listen_is_replaced(
 async def test_there_is_one_guardian_from_the_first_child_to_the_close(tmp_path: Path) -> None:
     before, open_before = children_of(os.getpid()), descriptors()
     children = ChildProcesses()
-    assert children_of(os.getpid()) == before
+    assert children_of(os.getpid()).keys() <= before.keys()
     for _ in range(3):
         async with await run(children, tmp_path):
             pass
@@ -246,7 +246,7 @@ async def test_there_is_one_guardian_from_the_first_child_to_the_close(tmp_path:
     await asyncio.sleep(0.6)  # the keeper looks for orphans meanwhile, twice
     assert guardians_of(os.getpid()) == [guardian]
     await children.aclose()
-    assert children_of(os.getpid()) == before
+    assert children_of(os.getpid()).keys() <= before.keys()
     assert descriptors().keys() == open_before.keys()
 
 
@@ -259,7 +259,7 @@ async def test_a_daemon_that_closes_before_its_guardian_is_up_leaves_none(tmp_pa
             await asyncio.sleep(0)
         await child.aclose()
         await children.aclose()
-        assert children_of(os.getpid()) == before
+        assert children_of(os.getpid()).keys() <= before.keys()
         assert descriptors().keys() == open_before.keys()
 
 

@@ -20,7 +20,7 @@ import app.storage.models
 from app.storage.backup import restore
 from app.storage.dump import FORMAT
 from app.storage.repositories.rows import table_of
-from app.storage.schema_version import HEAD, REVISIONS
+from app.storage.revisions import HEAD, REVISIONS
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 

@@ -37,6 +37,15 @@ class Complaints:
     host: str
     found: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, page: Page, address: str) -> Complaints:
+        """Note what a browser complains about on a page of the host in `address`."""
+        complaints = cls(urlsplit(address).netloc)
+        page.on("console", complaints.of_console)
+        page.on("pageerror", complaints.of_page)
+        page.on("request", complaints.of_request)
+        return complaints
+
     def of_console(self, message: ConsoleMessage) -> None:
         # A socket that a stopping daemon closes is told as an error; coming back is the page's job.
         if message.type in ("error", "warning") and "WebSocket connection" not in message.text:
@@ -52,12 +61,12 @@ class Complaints:
 
 
 @asynccontextmanager
-async def running_browser() -> AsyncIterator[Browser]:
-    """Run a Chromium. Skips the test where there is none."""
+async def running_browser(*arguments: str) -> AsyncIterator[Browser]:
+    """Run a Chromium, with more arguments. Skips the test where there is none."""
     need("chromium")
     program = next(path for name in PROGRAMS if (path := shutil.which(name)))
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = await playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS, *arguments])
         try:
             yield browser
         finally:
@@ -83,10 +92,7 @@ async def open_page(
     try:
         context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
-        complaints = Complaints(urlsplit(through(daemon.url)).netloc)
-        page.on("console", complaints.of_console)
-        page.on("pageerror", complaints.of_page)
-        page.on("request", complaints.of_request)
+        complaints = Complaints.of(page, through(daemon.url))
         await page.goto(through(await daemon.launch_link()))
         await page.wait_for_selector("#projects button.new", state="attached")
         yield page, complaints

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ import httpx2
 import orjson
 import uvicorn
 from fastapi import FastAPI
-from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from app.api.application import build_application, complete_routes
+from app.api.application import build_application
+from app.api.base_path import BasePath
 from app.config import Settings, load_settings, secret_values
 from app.connections import BoundedWebSocket, bounded_http
 from app.daemon.lifespan import open_services
@@ -65,8 +64,12 @@ class Daemon:
     token: str
 
     @property
+    def base_path(self) -> str:
+        return self.services.settings.daemon.base_path
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.port}{self.base_path}"
 
     def client(self, token: str | None = None, **options: Any) -> httpx2.AsyncClient:
         """Return a client with the operator's token, or with `token` ("" sends none)."""
@@ -95,19 +98,10 @@ class Daemon:
             headers["authorization"] = f"Bearer {chosen}"
         if origin is not None:
             headers["origin"] = origin
-        url = f"ws://{name}:{self.port}/api/v1{path}"
+        url = f"ws://{name}:{self.port}{self.base_path}/api/v1{path}"
         return connect(
             url, host="127.0.0.1", port=self.port, additional_headers=headers, proxy=None, **options
         )
-
-
-@cache
-def _complete_routes() -> list[BaseRoute]:
-    """The framework completes routes for each application anew, which takes longer than most tests do:
-    all daemons of a process have the same."""
-    app = build_application(Settings())
-    complete_routes(app)
-    return app.router.routes
 
 
 @asynccontextmanager
@@ -116,11 +110,10 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
     settings = settings_for(data_dir, **overrides)
     async with open_services(settings, Redactor(secret_values(settings))) as services:
         app = build_application(settings)
-        app.router.routes[:] = _complete_routes()
         app.state.services = services
         server = uvicorn.Server(
             uvicorn.Config(
-                app,
+                BasePath(app, settings.daemon.base_path),
                 log_level="warning",
                 access_log=False,
                 server_header=False,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,13 +104,14 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(home: Home, *arguments: str, log: Path | None = None) -> AsyncIterator[Editor]:
+async def editor(
+    home: Home, *arguments: str, log: Path | None = None, command: Sequence[str] = (*COMMAND, "acp")
+) -> AsyncIterator[Editor]:
     """Start `kaged acp` as an editor does, and end it by closing its standard input. It must have written
     nothing else than messages, and must end by itself."""
     with (log or home.folder / "editor.log").open("ab") as errors:
         process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "acp",
+            *command,
             *arguments,
             cwd=home.folder,
             env=home.environment(),

@@ -114,8 +114,7 @@ conversations:
 
 def editing_home(folder: Path) -> Home:
     """Return a home with that project."""
-    home = Home(folder)
-    (home.project / ".kaged" / "project.yaml").write_text(PROJECT)
+    home = Home(folder).give(PROJECT)
     transcripts = home.folder / "transcripts"
     transcripts.mkdir()
     (transcripts / "demo.yaml").write_text(TRANSCRIPT)

@@ -98,6 +98,13 @@ class Home:
     def project(self) -> Path:
         return self.folder / "library"
 
+    def give(self, project: str, transcript: str | None = None) -> Home:
+        """Have another project file, and another transcript of the model."""
+        (self.project / ".kaged" / "project.yaml").write_text(project)
+        if transcript is not None:
+            (self.folder / "demo.yaml").write_text(transcript)
+        return self
+
     @property
     def config(self) -> Path:
         return self.folder / "config.toml"
@@ -151,6 +158,24 @@ class Home:
         assert done.returncode == 0, done.stderr
         return orjson.loads(done.stdout)
 
+    def question(self, *arguments: str) -> str:
+        """Send a message that makes the agent ask, with nobody to answer; return the question's id."""
+        sending = self.background("send", *arguments)
+        try:
+            assert sending.stderr is not None
+            for line in sending.stderr:
+                if "kaged answer itx_" in line:
+                    return line.partition("kaged answer ")[2].partition("`")[0]
+        finally:
+            sending.kill()
+            sending.communicate()
+        raise AssertionError("nothing was asked")
+
+    def until_idle(self) -> None:
+        """Wait until the newest session has nothing to do."""
+        done = self.run("attach", "last", "--until-idle")
+        assert done.returncode == 0, done.stderr
+
     def terminal(self, *arguments: str, **extra: str) -> pexpect.spawn:
         """Run one command in a terminal of its own."""
         return pexpect.spawn(
@@ -166,7 +191,8 @@ class Home:
 
 @dataclass
 class DaemonProcess:
-    """A daemon that `kaged serve --json` started; `ready` is its ready line."""
+    """A daemon that `kaged serve --json` started; `ready` is its ready line. Started, it is a context manager
+    that stops it."""
 
     home: Home
     arguments: tuple[str, ...] = ()
@@ -194,6 +220,12 @@ class DaemonProcess:
         assert line, f"the daemon ended before it was ready:\n{self.log()}"
         self.ready = orjson.loads(line)
         return self
+
+    def __enter__(self) -> DaemonProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     @property
     def token(self) -> str:

@@ -2,9 +2,9 @@
 
 Times every callback of every loop in this process. Time in which the thread wanted to run and
 another process (or another machine on the same host) had the processor is not the callback's fault
-and is left out. So is the time in which another thread of this process, which may hold the interpreter's
-lock, wanted to run. What the test process has gathered before is kept out of garbage collections, as
-the daemon does with what it has loaded at its start.
+and is left out. So is the time in which other threads of this process, which may hold the interpreter's
+lock, wanted to run. The garbage collector has the daemon's settings meanwhile: what the test process has
+gathered before is kept out of collections.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from asyncio.events import Handle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+
+from app.process_memory import freeze_loaded
 
 LONGEST_SECONDS = 0.050
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -42,9 +44,9 @@ class LoopWatch:
 def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
     """Watch while the block runs; fail at its end when a callback took longer than `limit`."""
     watch = LoopWatch()
-    original = Handle._run
+    original, thresholds = Handle._run, gc.get_threshold()
     gc.collect()
-    gc.freeze()
+    freeze_loaded()
     known = os.path.exists("/proc/self/schedstat")
     sampled, waits_before, stolen_before = 0.0, dict[str, float](), 0.0
 
@@ -55,18 +57,21 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
 
     def run(handle: Handle) -> None:
         nonlocal sampled, waits_before, stolen_before
-        before = time.perf_counter()
-        if before - sampled > SAMPLE_SECONDS:
-            sampled, waits_before, stolen_before = before, _waits(), stolen()
+        if time.perf_counter() - sampled > SAMPLE_SECONDS:
+            waits_before, stolen_before = _waits(), stolen()
+            sampled = time.perf_counter()
+        # What was read here may have waited for the interpreter's lock.
+        before, computed_before = time.perf_counter(), time.thread_time()
         try:
             original(handle)
         finally:
             watch.callbacks += 1
-            took = time.perf_counter() - before
+            took, computed = time.perf_counter() - before, time.thread_time() - computed_before
             if took > limit:
                 waits = [waited - waits_before.get(thread, 0.0) for thread, waited in _waits().items()]
-                if took - max(waits, default=0.0) - (stolen() - stolen_before) > limit:
-                    watch.slow.append((took, _name(handle)))
+                # One after the other may have held the interpreter's lock while it waited for a processor.
+                if took - sum(waits) - (stolen() - stolen_before) > limit:
+                    watch.slow.append((took, f"{_name(handle)} ({computed * 1000:.0f} ms of its own)"))
 
     Handle._run = run  # type: ignore[method-assign, assignment]
     try:
@@ -74,16 +79,32 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
     finally:
         Handle._run = original  # type: ignore[method-assign]
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
     watch.check()
 
 
-def waited_for_processors() -> float:
-    """Return the seconds that the threads of this process have waited for a processor so far, and the
-    host has taken from this machine: what a figure has too much while others keep it busy."""
-    waited = sum(_waits().values())
-    with suppress(OSError), open("/proc/stat", "rb") as file:
-        return waited + int(file.readline().split()[8]) / TICKS_A_SECOND
-    return waited
+class LongestTurn:
+    """The most processor time that the loop's thread took before others got their turn, in seconds.
+
+    Time in which the thread did not run does not count: a busy machine makes no turn longer.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        gc.freeze()
+        self._seconds = 0.0
+        self._task = asyncio.create_task(self._measure())
+
+    async def _measure(self) -> None:
+        while True:
+            before = time.thread_time()
+            await asyncio.sleep(0.001)
+            self._seconds = max(self._seconds, time.thread_time() - before)
+
+    def stop(self) -> float:
+        self._task.cancel()
+        gc.unfreeze()
+        return self._seconds
 
 
 def _waits() -> dict[str, float]:

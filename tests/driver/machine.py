@@ -27,6 +27,8 @@ from app.bridges.sandbox.tier_search import find_tier
 
 TOOLS = "make tools"
 """Installs everything that tests can use."""
+DEPLOYMENT_TOOLS = ("caddy", "kubernetes-validate", "podman-compose", "promtool", "systemd-analyze")
+"""Tools that check the examples of deployment; `.ci/deployment-tools` installs them."""
 _ROOT = Path(__file__).resolve().parents[2]
 _TRIAL_SECONDS = 2
 _NOT_STARTED = frozenset({126, 127})
@@ -117,6 +119,38 @@ def _program(what: str, *programs: str) -> Callable[[], Lack | None]:
     return look
 
 
+def find_nginx() -> str | None:
+    """Return where nginx is, which Debian keeps from the `PATH` of ordinary users."""
+    path = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    return path if path and starts(path, "-v") else None
+
+
+def find_deployment_tool(name: str) -> str | None:
+    """Return where a tool is that takes the examples of deployment: beside the project, or on the `PATH`."""
+    path = shutil.which(name, path=f"{_ROOT}/.deployment-tools/bin:{os.environ.get('PATH', '')}")
+    return path if path and starts(path, "--help") else None
+
+
+def _deployment_tool(name: str) -> Callable[[], Lack | None]:
+    return lambda: None if find_deployment_tool(name) else Lack(name, "not installed", TOOLS)
+
+
+def _nginx() -> Lack | None:
+    return None if find_nginx() else Lack("nginx", "not installed", TOOLS)
+
+
+def _root() -> Lack | None:
+    return None if os.geteuid() == 0 else Lack("root", "not this user", "run the tests as root")
+
+
+def _containers() -> Lack | None:
+    """By the script that builds images, which says what it lacks."""
+    done = subprocess.run([_ROOT / ".ci" / "image", "check"], capture_output=True, text=True, check=False)
+    what, _, command = done.stderr.strip().partition(" (as root: ")
+    command = command.rstrip(")") or "run the tests as root"
+    return None if done.returncode == 0 else Lack("containers", what.replace(": ", " "), command)
+
+
 def _postgresql() -> Lack | None:
     from tests.driver.postgres import find_binaries
 
@@ -131,6 +165,12 @@ NEEDS: dict[str, Callable[[], Lack | None]] = {
     "chromium": _program("Chromium", "chromium", "chromium-browser", "google-chrome"),
     "compiler": _program("a C compiler", "gcc", "cc"),
     "curl": _program("curl", "curl"),
+    "nginx": _nginx,
+    **{name: _deployment_tool(name) for name in DEPLOYMENT_TOOLS},
+    "zsh": _program("zsh", "zsh"),
+    "fish": _program("fish", "fish"),
+    "containers": _containers,
+    "root": _root,
 }
 """What a test can name in `@pytest.mark.needs`, and how to look for it."""
 

@@ -22,6 +22,8 @@ from tests.driver.daemon import Daemon, running_daemon
 
 Frame = dict[str, Any]
 
+WAIT_SECONDS = 45.0
+"""For what is sure to come: a busy machine takes its time, and a quiet one does not wait."""
 PROJECT_YAML = """\
 version: 1
 project: shop
@@ -72,7 +74,7 @@ class Watch:
         self._changed.set()
 
     async def until(
-        self, condition: Callable[[Frame], bool], *, seconds: float = 15, start: int = 0
+        self, condition: Callable[[Frame], bool], *, seconds: float = WAIT_SECONDS, start: int = 0
     ) -> Frame:
         """Return the first frame from `start` on that fulfils `condition`."""
         async with asyncio.timeout(seconds):

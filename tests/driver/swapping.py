@@ -1,7 +1,7 @@
 """Another process that lets two names change places again and again, while a test uses one of them.
 
-It rests now and then, so that a use of several steps can come to its end on a slow machine, too. Each burst
-is odd, so that it rests on either name.
+It rests now and then, so that a use of several steps can come to its end on a slow machine, too. The swaps
+between two rests are odd in number, so that it rests on either name in turn.
 Owns: the folders of the race, and what must be true of the outside when it is over.
 """
 
@@ -23,7 +23,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 door, bait = (name.encode() for name in sys.argv[1:])
 swaps = bursts = 0
 print("swapping", flush=True)
-while not select.select([0], [], [], 0.003 if bursts % 16 == 15 else 0)[0]:
+while not select.select([0], [], [], 0.003 if bursts % 15 == 14 else 0)[0]:
     for _ in range(51):
         swaps += libc.renameat2(-100, door, -100, bait, 2) == 0
     bursts += 1

@@ -14,6 +14,7 @@ from playwright.async_api import Browser
 
 from tests.driver.browser import running_browser
 from tests.driver.demo_daemon import Demo
+from tests.fakes.provider_server import FakeProvider
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -30,6 +31,13 @@ async def shared_demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
     await demo.start()
     yield demo
     await demo.stop()
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[FakeProvider]:
+    """The model provider of a reader of the documentation."""
+    async with FakeProvider() as fake:
+        yield fake
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send, until_state
@@ -45,12 +41,10 @@ PLANNING = """
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
+@pytest.fixture
+def demo(demo: Demo) -> Demo:
     demo.add_conversation(PLANNING)
-    yield demo
-    await demo.stop()
+    return demo
 
 
 async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist(
@@ -58,19 +52,19 @@ async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist
 ) -> None:
     daemon = await demo.start()
     api = Api(daemon)
-    await api("POST", "", {"title": "Wrong sum"})
+    number = (await api("POST", "", {"title": "Wrong sum"}))["number"]
     async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
         await page.click("#tab-issue")
-        await page.select_option("#bind-number", "1")
+        await page.select_option("#bind-number", str(number))
         await page.click("#bind")
         await page.wait_for_selector("#details .checklist")
-        await page.wait_for_selector('#bound-issue >> text="#1"')
+        await page.wait_for_selector(f'#bound-issue >> text="#{number}"')
         await send(page, "plan it")
         await page.wait_for_selector("#details .todo[data-status=in_progress] >> text=Read the basket")
         await entry(page, "Fix the <b>sum</b>").wait_for()
         await until_state(page, "idle")
-        await api("POST", "/1/todos", {"content": "From elsewhere"})
+        await api("POST", f"/{number}/todos", {"content": "From elsewhere"})
         await entry(page, "From elsewhere").wait_for()
         await page.click("#bound-issue")
         await page.wait_for_selector("#view h2 >> text=Wrong sum")
@@ -86,9 +80,9 @@ async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist
 async def test_what_subagents_propose_is_taken_or_turned_down(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     api = Api(daemon)
-    await api("POST", "", {"title": "Wrong sum"})
+    number = (await api("POST", "", {"title": "Wrong sum"}))["number"]
     async with daemon.client() as client:
-        body = {"project_id": daemon.project_id, "issue_number": 1}
+        body = {"project_id": daemon.project_id, "issue_number": number}
         session_id = (await client.post("/sessions", json=body)).json()["id"]
     async with open_page(browser, daemon) as (page, complaints):
         await page.goto(f"{daemon.url}/#{session_id}")
@@ -113,9 +107,9 @@ async def test_an_assigned_issue_is_worked_on_in_a_session_that_the_page_leads_t
 ) -> None:
     daemon = await demo.start()
     api = Api(daemon)
-    await api("POST", "", {"title": "Hello there"})
+    number = (await api("POST", "", {"title": "Hello there"}))["number"]
     async with open_page(browser, daemon) as (page, complaints):
-        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
+        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/{number}")
         await page.wait_for_selector("#assignee option[value=primary]", state="attached")
         await page.select_option("#assignee", "primary")
         await page.click("#assign")

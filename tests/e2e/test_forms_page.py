@@ -69,9 +69,9 @@ LARGEST = 2_000_000
 SEND = ".question [data-answer=send]:enabled"
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path_factory.mktemp("demo"))
     demo.add_conversation(CONVERSATIONS)
     file = demo.root / ".kaged" / "project.yaml"
     file.write_text(file.read_text().replace("  tools:\n", "  tools:\n    question: { enabled: true }\n", 1))

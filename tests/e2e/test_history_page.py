@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser
 
 from tests.driver.browser import new_session, open_page, send, until_state
@@ -25,12 +21,10 @@ STORY = """
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
+@pytest.fixture
+def demo(demo: Demo) -> Demo:
     demo.add_conversation(STORY)
-    yield demo
-    await demo.stop()
+    return demo
 
 
 async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(

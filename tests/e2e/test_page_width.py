@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.driver.browser import open_page, until_state
-from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
@@ -59,16 +56,11 @@ WIDER = """() => {
 }"""
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
-    demo.add_conversation(CONVERSATION)
-    yield demo
-    await demo.stop()
-
-
-async def filled(daemon: DaemonProcess) -> dict[str, str]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pages(shared_demo: Demo) -> dict[str, str]:
     """Write long words wherever a person or an agent may write, and return the address of every page."""
+    shared_demo.add_conversation(CONVERSATION)
+    daemon = await shared_demo.start()
     project = daemon.project_id
     async with daemon.client() as client:
 
@@ -123,9 +115,10 @@ async def details(page: Page) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])
-async def test_no_page_is_wider_than_its_window(demo: Demo, width: int, browser: Browser) -> None:
-    daemon = await demo.start()
-    pages = await filled(daemon)
+async def test_no_page_is_wider_than_its_window(
+    shared_demo: Demo, pages: dict[str, str], width: int, browser: Browser
+) -> None:
+    daemon = await shared_demo.start()
     async with open_page(browser, daemon, width=width, height=844) as (page, complaints):
         wider = {}
         for name, address in pages.items():

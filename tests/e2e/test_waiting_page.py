@@ -5,12 +5,9 @@ What is written meanwhile waits, the answer lets the same run go on, and Stop en
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.driver.browser import conversation, new_session, open_page, send, until_state
@@ -33,12 +30,11 @@ CONVERSATIONS = """
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
-    demo = Demo(tmp_path)
+@pytest.fixture
+def demo(demo: Demo) -> Demo:
     demo.add_conversation(CONVERSATIONS)
-    yield demo
-    await demo.stop()
+    (demo.root / "dough").unlink(missing_ok=True)
+    return demo
 
 
 async def api(daemon: DaemonProcess, path: str) -> Any:

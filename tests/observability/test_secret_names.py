@@ -26,6 +26,15 @@ def test_what_has_this_name_is_left_out_of_logs_and_of_the_audit_trail(name: str
     assert "hunter2" not in str(redacted({name: "hunter2"}))
 
 
+def test_renewed_secrets_replace_those_of_their_owner_alone() -> None:
+    redactor = Redactor(["a-lasting-secret"])
+    redactor.renew("one", "first-token-of-one", "second-of-one")
+    redactor.renew("two", "first-token-of-two")
+    redactor.renew("one", "third-token-of-one")
+    said = "a-lasting-secret first-token-of-one first-token-of-two third-token-of-one"
+    assert redactor.text(said) == f"{MASK} first-token-of-one {MASK} {MASK}"
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_an_ordinary_name_hides_nothing(name: str) -> None:
     assert not names_secret(name)

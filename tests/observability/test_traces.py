@@ -18,7 +18,7 @@ from app.daemon.trace_destinations import trace_findings
 from app.messages import Usage
 from app.observability.otel import SEND_SECONDS, STOP_SECONDS
 from tests.driver.sessions import driven, provider_settings, write_project
-from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall
+from tests.fakes.provider_script import Document, Hold, Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import Collector, collecting
 
@@ -123,6 +123,32 @@ async def test_spans_carry_the_attributes_of_the_conventions(
     assert tools["c1"].attributes["gen_ai.operation.name"] == "execute_tool"
     assert tools["c2"].status == ERROR
     assert tools["c2"].attributes["error.type"] == "file_not_found"
+
+
+@pytest.mark.requirement("observability.access_log")
+async def test_a_run_names_the_request_that_posted_its_message_also_when_it_had_to_wait(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    hold = Hold()
+    fake.script(Reply((Text("First "), hold, Text("answer."))), Reply((Text("Second."),)))
+    root = write_project(tmp_path / "shop")
+    async with (
+        driven(tmp_path / "data", root, **settings(fake, **otel(collector))) as driver,
+        driver.watching() as watch,
+    ):
+        for number in (1, 2):
+            answer = await driver.client.post(
+                f"/api/v1/sessions/{driver.session_id}/messages",
+                json={"content": "Go"},
+                headers={"x-request-id": f"edge-{number}"},
+            )
+            assert answer.json()["queued"] is (number == 2)
+            assert answer.headers["x-request-id"] == f"edge-{number}"
+        hold.gate.set()
+        await watch.until_state("idle")
+
+    spans = sorted(collector.named("invoke_agent primary"), key=lambda span: span.started)
+    assert [span.attributes["kaged.request.id"] for span in spans] == ["edge-1", "edge-2"]
 
 
 @pytest.mark.requirement("observability.spans")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from tests.requirements.clients import CLIENTS
 from tests.requirements.debugger import DEBUGGER
+from tests.requirements.deployment import DEPLOYMENT
 from tests.requirements.harness import HARNESS
+from tests.requirements.images import IMAGES
 from tests.requirements.interoperation import INTEROPERATION
 from tests.requirements.language_servers import LANGUAGE_SERVERS
 from tests.requirements.measured import MEASURED
@@ -36,4 +38,6 @@ REQUIREMENTS: dict[str, str] = {
     **PROJECT_MANAGEMENT,
     **SECURITY,
     **MEASURED,
+    **DEPLOYMENT,
+    **IMAGES,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 REPOSITORY: dict[str, str] = {
     "repository.package": "pyproject.toml with hatchling and the console script `kaged`",
+    "release.reproducible": "a commit builds the same wheel and sdist anywhere, and the sdist the same wheel",
+    "release.wheel": "the wheel has every file of the application, and runs outside of any checkout",
     "repository.lock": "a lock file with hashes that names no host",
     "repository.ci": "a skipped test fails the continuous integration",
     "repository.documents": (

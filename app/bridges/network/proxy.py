@@ -23,7 +23,8 @@ from app.bridges.network.exchange import ClientGone, ClientStream, Exchange, Pro
 from app.bridges.network.http_exchange import HttpExchange
 from app.bridges.network.relay import HALF_OPEN_SECONDS, IDLE_SECONDS, Buffers, Relay
 from app.bridges.network.socks_exchange import SocksExchange
-from app.bridges.network.traffic_record import Emit, TrafficRecord
+from app.bridges.network.traffic_record import TrafficRecord
+from app.bridges.processes.audit import Emit
 from app.cages.network_rules import NetworkRules, NumericHost, host_name
 
 log = logging.getLogger("kaged.cages")

@@ -8,19 +8,16 @@ until the cage ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from app.bridges.network.exchange import RefusalKind
+from app.bridges.processes.audit import Emit
 from app.cages.address_vetting import Address
 from app.cages.network_rules import shown
 
 MAX_EVENTS = 256
 """Hosts, and refusals, with an event each; more are only counted."""
-
-Emit = Callable[[str, dict[str, Any]], None]
-"""Takes an audit event's name and the data."""
 
 
 @dataclass(slots=True)

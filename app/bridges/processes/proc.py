@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.process_stat import GROUP, PARENT, SESSION, STARTED, STATE, process_stat
+
 MAX_TREE = 1_000
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -39,17 +41,11 @@ def ticks_now() -> int:
 
 def process(pid: int) -> Process | None:
     """Return what is known about a process, None when there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", 0) as file:
-            content = file.read(4096)
-    except OSError:
+    fields = process_stat(pid)
+    if fields is None:
         return None
-    # The name comes in parentheses and may contain anything, parentheses too.
-    fields = content[content.rfind(b")") + 2 :].split()
-    if len(fields) < 20:
-        return None
-    parent, group, session = (int(field) for field in fields[1:4])
-    return Process(pid, fields[0].decode(), parent, group, session, int(fields[19]))
+    parent, group, session = (int(fields[place]) for place in (PARENT, GROUP, SESSION))
+    return Process(pid, fields[STATE].decode(), parent, group, session, int(fields[STARTED]))
 
 
 def processes() -> Iterator[Process]:
@@ -144,11 +140,11 @@ def _last_of(pid: int, name: bytes) -> int | None:
     return next((int(line.split()[-1]) for line in content.splitlines() if line.startswith(name)), -1)
 
 
-def memory_of_tree(pid: int) -> int:
-    """Return the resident memory of a process and all its descendants, in bytes; 0 when it is gone.
+def memory_of_tree(*pids: int) -> int:
+    """Return the resident memory of processes and all their descendants, in bytes; 0 when they are gone.
     Pages that several of them share count for each."""
     pages = 0
-    left = [pid]
+    left = list(pids)
     seen: set[int] = set()
     while left and len(seen) < MAX_TREE:
         one = left.pop()

@@ -1,14 +1,25 @@
 """When a process that has crashed may be started again.
 
-Owns: counting crashes, and the waits between restarts. Never: processes.
+Owns: counting crashes, the waits between restarts and the clock they go by. Never: processes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+
+
+class Clock:
+    """The clock of restarts: seconds that only go forward."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
 
 class Restarts:
