@@ -13,6 +13,7 @@ from sqlalchemy import text
 from app.config import StorageSettings
 from app.daemon.background import trim_once
 from app.harness.stream.event_hub import EventHub
+from app.ids import now_ms
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows
@@ -26,9 +27,11 @@ DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def made_earlier(by_ms: int, through_seq: int) -> Any:
+    """Put these events into one moment, since the log is trimmed by whole minutes."""
+
     def work(uow: UnitOfWork) -> None:
-        earlier = text("UPDATE events SET created_at = created_at - :by WHERE seq <= :through")
-        uow.connection.execute(earlier, {"by": by_ms, "through": through_seq})
+        earlier = text("UPDATE events SET created_at = :at WHERE seq <= :through")
+        uow.connection.execute(earlier, {"at": now_ms() - by_ms, "through": through_seq})
 
     return work
 
