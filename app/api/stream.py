@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -132,28 +132,44 @@ class _Socket:
         self._bad_frames = 0
         self._active_at = time.monotonic()
         self._sending_since: float | None = None
+        self._open_parts: set[asyncio.Task[None]] = set()
+        self._close_with: tuple[int, str] | None = None
 
     async def run(self) -> None:
         """Serve the socket until either side closes it. Never raises because of a client."""
-        closing: _Closing | None = None
         try:
             await self._websocket.accept(subprotocol=offered_subprotocol(self._websocket))
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._send())
-                tasks.create_task(self._read())
-                tasks.create_task(self._watch())
-        except* _Closing as group:
-            closing = _first(group)
-        except* WebSocketDisconnect:
-            closing = None
+                parts = [self._send(), self._read(), self._watch()]
+                self._open_parts.update(tasks.create_task(self._until_the_end(part)) for part in parts)
+        except WebSocketDisconnect:
+            return
         finally:
             self._source.close()
-        if closing is not None:
-            await self._close(closing)
+        if self._close_with is not None:
+            await self._close(*self._close_with)
 
-    async def _close(self, closing: _Closing) -> None:
+    async def _until_the_end(self, part: Coroutine[Any, Any, None]) -> None:
+        """Run one of the tasks; the first that ends says how the socket closes, and ends the others.
+
+        An exception that left the group of tasks would keep the frames of the socket, and with them the
+        socket, until the next garbage collection."""
+        how: tuple[int, str] | None = None
         try:
-            await self._websocket.close(closing.code, closing.reason)
+            await part
+        except _Closing as closing:
+            how = (closing.code, closing.reason)
+        except WebSocketDisconnect:
+            pass  # there is nobody to tell
+        open_parts, self._open_parts = self._open_parts, set()
+        if open_parts:
+            self._close_with = how
+        for task in open_parts - {asyncio.current_task()}:
+            task.cancel()
+
+    async def _close(self, code: int, reason: str) -> None:
+        try:
+            await self._websocket.close(code, reason)
         except (RuntimeError, WebSocketDisconnect):
             # The client is gone.
             return
@@ -265,11 +281,3 @@ class _Socket:
             raise _Closing(CLOSE_TOO_SLOW, "too_slow")
         if now - self._active_at > self._services.settings.daemon.idle_timeout_seconds:
             raise _Closing(CLOSE_IDLE, "idle")
-
-
-def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, _Closing)
-    return found

@@ -49,8 +49,8 @@ class LiveSessions:
 
     def forget(self, session_id: str) -> None:
         """Let go of a session that is deleted."""
-        self._kept.pop(session_id, None)
         self._alive.pop(session_id, None)
+        self._let_go(session_id)
 
     async def _load(self, session_id: str) -> Session:
         row, waiting = await self._storage.read(
@@ -74,4 +74,11 @@ class LiveSessions:
             if len(self._kept) < MAX_LIVE_SESSIONS:
                 return
             if self._kept[session_id].at_rest:
-                del self._kept[session_id]
+                self._let_go(session_id)
+
+    def _let_go(self, session_id: str) -> None:
+        """Drop the conversation with it: the parts of a session refer to each other, so that only a full
+        garbage collection frees them, which may be hours away."""
+        session = self._kept.pop(session_id, None)
+        if session is not None:
+            session.runs.parts.conversation.forget()

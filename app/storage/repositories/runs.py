@@ -18,6 +18,9 @@ from app.storage.pages import Page
 from app.storage.repositories.rows import Rows, RowsById, table_of
 from app.storage.text import storable, storable_values
 
+_NEWEST = table_of(Run).alias()
+"""Made once: an alias is some hundred objects that refer to each other, left to the garbage collector."""
+
 
 class _StepRows(Rows[Step]):
     model = Step
@@ -63,7 +66,7 @@ class RunRepository(RowsById[Run]):
     def newest_roots(self, session_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of the root agent of each session, by the session's id; those without a run
         are left out."""
-        session, run = table_of(Session), self.table.alias()
+        session, run = table_of(Session), _NEWEST
         newest = (
             select(run.c.id)
             .where(run.c.session_id == session.c.id, run.c.parent_run_id.is_(None))
