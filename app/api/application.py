@@ -85,7 +85,8 @@ _document = APIRouter(prefix=PREFIX)
 
 
 @_document.get("/openapi.json", include_in_schema=False)
-async def get_openapi_document(request: Request) -> Response:
+def get_openapi_document(request: Request) -> Response:
+    """On a thread: the first request builds the document, which takes half a second."""
     return Response(document_text(request.app), media_type="application/json")
 
 
