@@ -162,6 +162,7 @@ class FrameView:
             update_tool_call(call_id, status="failed" if failed else "completed", content=content)
         )
         todos = shown.arguments.get("todos") if isinstance(shown.arguments, Mapping) else None
+        shown.arguments, shown.progress = None, ""  # an editor's session may last for days
         if shown.name == "todo" and not failed and isinstance(todos, list):
             await self._plan(todos)
 
