@@ -128,6 +128,8 @@ def find_nginx() -> str | None:
 def find_deployment_tool(name: str) -> str | None:
     """Return where a tool is that takes the examples of deployment: beside the project, or on the `PATH`."""
     path = shutil.which(name, path=f"{_ROOT}/.deployment-tools/bin:{os.environ.get('PATH', '')}")
+    if name == "podman-compose" and shutil.which("podman") is None:
+        return None  # it asks podman for its version before it reads a file
     return path if path and starts(path, "--help") else None
 
 
