@@ -298,9 +298,8 @@ NIGHTLY: tuple[str, ...] = (
     # on the lower ones, try a third of them, marked in the file.
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-landlock-",
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-none-",
-    # By day the matrix tries the actions of each adapter but that of Java, which takes half as long as all
-    # others together. Kinds of breakpoints follow at night, but for Python.
-    "tests/tools/debug/test_matrix.py::test_each_action_does_what_it_did[java]",
+    # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
+    # Python, follow at night.
     # Generators of clients are installed in no other run.
     "tests/api/test_client_generators.py",
     # LiteLLM's proxy is installed in no other run, and takes half a minute to start.
@@ -423,6 +422,15 @@ NIGHTLY: tuple[str, ...] = (
     "tests/e2e/test_issue_story.py::test_from_a_terminal_the_question_outlives_a_daemon_that_is_killed",
     "tests/container/test_image.py",
     "tests/container/test_cages.py",
+    # By day others show what these show once more, or with more data.
+    "tests/bridges/lsp/test_whole_project.py::test_a_flood_of_parts_neither_blocks_nor_stays",
+    "tests/storage/test_backup.py::test_rows_of_many_megabytes_are_not_all_held_at_once",
+    "tests/cli/test_mcp_login.py::test_the_list_shows_the_state_of_a_sign_in",
+    "tests/e2e/test_base_path_page.py::test_two_daemons_on_one_host_keep_their_sign_ins_apart",
+    "tests/e2e/test_kill_workflow.py",
+    "tests/tools/debug/test_exceptions.py::test_the_choice_is_an_action_and_kept_for_the_next_launch",
+    "tests/tools/debug/test_one_call.py::test_why_is_ended_in_time_and_its_answer_is_short",
+    "tests/clients/python/test_kill.py::test_a_request_waits_for_the_daemon_and_is_executed_once",
 )
 
 CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
@@ -595,6 +603,14 @@ CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "tests/e2e/test_kill_idempotency.py": {
         "test_a_request_that_a_kill_cut_off_is_answered_with_what_it_made_when_it_is_sent_again": ("sqlite",),
+    },
+    "tests/e2e/test_recipes_ci.py": {
+        "test_the_job_passes_or_fails_with_the_workflow": (
+            "pass-github",
+            "fail-gitlab",
+            "no-verdict-github",
+            "failed-run-gitlab",
+        ),
     },
     "tests/harness/compaction/test_soak.py": {
         "test_ten_thousand_messages_through_sixty_compactions": (
@@ -772,6 +788,12 @@ CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "tests/tools/debug/test_matrix.py": {
+        "test_each_action_does_what_it_did": (
+            "debugpy",
+            "js-debug",
+            "gdb",
+            "delve",
+        ),
         "test_each_kind_of_breakpoint_stops_as_it_did": ("debugpy",),
     },
     "tests/tools/debug/test_one_call.py": {

@@ -70,19 +70,17 @@ def test_of_one_session_only_its_questions_are_answered(daemon: DaemonProcess, a
     assert state(daemon, asked["read again"]) == ("pending", None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--all", "once"), "say with --kind or --tool which questions --all means"),
-        (("--all", "--kind", "permission"), "give the answer"),
-        (("--all", "--kind", "permission", "yes"), "say one of once, always, reject"),
-        (("--all", "--kind", "form", "--tool", "file.read", "x"), "--tool goes with permission requests"),
-        (("itx_1", "--kind", "form", "x"), "--kind and --tool go with the list"),
-    ],
+WRONG = (
+    (("--all", "once"), "say with --kind or --tool which questions --all means"),
+    (("--all", "--kind", "permission"), "give the answer"),
+    (("--all", "--kind", "permission", "yes"), "say one of once, always, reject"),
+    (("--all", "--kind", "form", "--tool", "file.read", "x"), "--tool goes with permission requests"),
+    (("itx_1", "--kind", "form", "x"), "--kind and --tool go with the list"),
 )
-def test_wrong_use_answers_nothing(
-    arguments: tuple[str, ...], says: str, daemon: DaemonProcess, asked: dict[str, str]
-) -> None:
-    done = daemon.home.run("answer", *arguments)
-    assert done.returncode == 2 and says in done.stderr
+
+
+def test_wrong_use_answers_nothing(daemon: DaemonProcess, asked: dict[str, str]) -> None:
+    for arguments, says in WRONG:
+        done = daemon.home.run("answer", *arguments)
+        assert done.returncode == 2 and says in done.stderr
     assert {state(daemon, one)[0] for one in asked.values()} == {"pending"}

@@ -147,7 +147,7 @@ def test_what_holds_the_folder_without_an_address_is_left_alone(
     with DataFolderLock(home.data_dir):
         (home.data_dir / "daemon.lock").write_bytes(b"{")
         assert "does not say which" in status(home, exit_code=1)["problem"]
-        assert "does not say which" in home.run("stop", "--now").stderr
+        assert "does not say which" in home.run("stop", "--now", "--timeout", "0.2").stderr
 
 
 @STATUS

@@ -18,7 +18,7 @@ import pytest
 from tests.driver.kaged import WAIT_SECONDS, DaemonProcess
 from tests.e2e.interop_reader import Reader
 from tests.e2e.recipes_page import Kitchen, prepare, written
-from tests.fakes.provider_script import Answer, RecordedRequest, Reply, ToolCall, text_reply
+from tests.fakes.provider_script import Answer, Document, RecordedRequest, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("recipes")
@@ -46,6 +46,7 @@ async def test_a_message_is_posted_and_its_answer_awaited(kitchen: Kitchen, mode
 
 
 async def test_a_failed_run_is_a_failed_command(kitchen: Kitchen, model: FakeProvider) -> None:
+    model.script(Document(400, {"error": {"message": "There is no such model."}}))
     command, _ = written("Post a message and wait for the answer")
     code, printed = await kitchen.reader.shell(command, cwd=kitchen.reader.project)
     assert code == 1 and "It succeeded." not in printed

@@ -164,7 +164,8 @@ async def test_a_head_without_end_is_left(web, server, monkeypatch, piece):
     refused = await web.allowing(server).refused(server.url())
     assert refused.code in {"bad_response", "timed_out"}
     await asyncio.wait_for(server.left.wait(), 30)
-    assert piece.startswith(b"HTTP") or server.sent < 100_000_000  # of a gigabyte and more; what the system buffers goes out, too
+    # Of a gigabyte and more. What the system buffers goes out, too.
+    assert piece.startswith(b"HTTP") or server.sent < 100_000_000
 
 
 @pytest.mark.parametrize(
