@@ -5,8 +5,10 @@ Owns: writing the project, telling by a request whose it is, the answers of each
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict, deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,7 @@ class Cast:
     def __init__(self) -> None:
         self.requests: dict[str, list[RecordedRequest]] = defaultdict(list)
         self._parts: dict[str, deque[Answer | Responder]] = defaultdict(deque)
+        self._asked = asyncio.Event()
 
     def script(self, name: str, *answers: Answer | Responder) -> None:
         self._parts[name].extend(answers)
@@ -70,9 +73,17 @@ class Cast:
     def respond(self, request: RecordedRequest) -> Answer:
         name = who(request)
         self.requests[name].append(request)
+        self._asked.set()
         waiting = self._parts[name]
         answer = waiting.popleft() if waiting else text_reply(f"{name} is done.")
         return answer(request) if callable(answer) else answer
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 45.0) -> None:
+        """Wait until a condition holds of what the models have been asked."""
+        async with asyncio.timeout(seconds):
+            while not condition():
+                self._asked.clear()
+                await self._asked.wait()
 
     def messages(self, name: str, index: int = -1) -> list[dict[str, Any]]:
         """Return what an agent was sent, without its system prompt."""

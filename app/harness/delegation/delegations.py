@@ -64,13 +64,25 @@ class ChildRun:
 
     def __init__(self, delegation: Delegation, tasks: Background) -> None:
         self.delegation = delegation
-        self.late: list[Message] = []
         self.active: ActiveRun
         self._tasks = tasks
+        self._late: list[Message] = []
+        self._over = False
+
+    @property
+    def cancelled(self) -> bool:
+        return self.active.context.controls.stopping == "cancel"
+
+    def tell(self, row: Message) -> bool:
+        """Keep what became of a background task for the child's running turn; False when its run is over and
+        nobody looks any more."""
+        if not self._over:
+            self._late.append(row)
+        return not self._over
 
     def drain_late(self) -> list[Message]:
         """Give what became of background tasks to the child's running turn."""
-        taken, self.late = self.late, []
+        taken, self._late = self._late, []
         run = self.active.context
         placed = [
             row.model_copy(update={"position": run.history.take_position(), "run_id": run.scope.run_id})
@@ -92,10 +104,11 @@ class ChildRun:
                 await asyncio.shield(
                     run.journal.stream.record([closing], store, origin=run.scope.origin, kept=True)
                 )
-            late, self.late = self.late, []
+            late, self._late, self._over = self._late, [], True
             if late:
-                await self._tasks.forward(late, held=run.controls.stopping == "cancel")
+                await self._tasks.forward(late, held=self.cancelled)
         except KagedError as problem:
+            self._over = True
             log.error("the end of run %s could not be stored: %s", run.scope.run_id, problem.message)
 
 

@@ -67,17 +67,20 @@ class BackgroundTasks:
     async def forward(self, rows: list[Message], *, held: bool) -> None:
         """Give the root agent what another agent ended without having read; after an
         operator's cancel (`held`) nothing is started because of it."""
-        session = self._session
+        async with self._session.lock:
+            await self._forward(rows, held=held)
+
+    async def _forward(self, rows: list[Message], *, held: bool) -> None:
+        """As `forward`. Callers hold the lock."""
         changes = {"agent_path": ROOT_AGENT, **({"delivery": "held"} if held else {})}
         moved = [row.model_copy(update=changes) for row in rows]
-        async with session.lock:
-            await self._stream.record([], put_all(moved))
-            waiting = [row for row in moved if row.delivery != "held"]
-            self._inbox.restore([row for row in moved if row.delivery == "held"])
-            for row in waiting:
-                self._inbox.add(row)
-            if waiting:
-                await self._session.start_when_idle(waiting[0])
+        await self._stream.record([], put_all(moved))
+        waiting = [row for row in moved if row.delivery != "held"]
+        self._inbox.restore([row for row in moved if row.delivery == "held"])
+        for row in waiting:
+            self._inbox.add(row)
+        if waiting:
+            await self._session.start_when_idle(waiting[0])
 
     async def _notify(
         self,
@@ -113,7 +116,8 @@ class BackgroundTasks:
         if answer is not None:
             await session.delegations.propose(delegation, active, answer)
         if listening and starter is not None:
-            starter.late.append(row)
+            if not starter.tell(row):  # it has ended while this was stored
+                await self._forward([row], held=starter.cancelled)
         elif held:
             self._inbox.restore([row])
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.harness.delegation.delegations import Delegations
 from tests.driver.family import Cast, agent, calling, enabled
 from tests.driver.sessions import check_stream, restarted
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
@@ -52,6 +54,7 @@ async def test_a_background_task_is_reported_at_the_next_boundary(drive: Drive, 
         detail = await driver.session_call("GET")
         hold.gate.set()
         await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path") == CODER)
+        await driver.rename("The end of the task is known to the agent")
         thinking.gate.set()
         await watch.until_state("idle")
         runs = (await driver.session_call("GET", "/runs"))["items"]
@@ -123,10 +126,8 @@ async def test_a_background_task_that_a_restart_cut_off_is_reported(
     async with restarted(tmp_path / "data", **settings_overrides) as driver:
         driver.session_id = session_id
         async with driver.watching() as watch:
-            await watch.until(lambda _: len(cast.requests["primary"]) == 3)
-            await watch.until(
-                lambda f: f["type"] == "session.state" and f["payload"]["state"] == "idle", start=0
-            )
+            await cast.until(lambda: len(cast.requests["primary"]) == 3)
+            await watch.until_state("idle")
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
 
     assert [run["state"] for run in runs if run["background"]] == ["interrupted"]
@@ -147,9 +148,10 @@ async def test_a_child_gets_the_result_of_its_own_background_task(drive: Drive, 
     cast.script("coder", Reply((hold, Text("Written."))))
     async with drive(nested()) as driver, driver.watching() as watch:
         await driver.post("Go")
-        await watch.until(lambda _: len(cast.requests["lead"]) == 2)
+        await cast.until(lambda: len(cast.requests["lead"]) == 2)
         hold.gate.set()
         await watch.until(lambda f: f["type"] == "run.ended" and "coder" in f["agent_path"])
+        await driver.rename("The end of the task is known to the lead")
         thinking.gate.set()
         await watch.until_state("idle")
         told = (await driver.session_call("GET", "/messages?agent_path=primary.subagents.lead"))["items"]
@@ -171,9 +173,10 @@ async def test_the_root_gets_the_result_when_the_one_who_gave_the_task_has_ended
     async with drive(nested()) as driver, driver.watching() as watch:
         await driver.post("Go")
         await watch.until_state("idle")
+        seen = len(watch.frames)
         hold.gate.set()
-        await watch.until(lambda _: len(cast.requests["primary"]) == 3)
-        await watch.until_state("idle", start=len(watch.frames) - 1)
+        await watch.until_state("running", start=seen)
+        await watch.until_state("idle", start=seen)
 
     last = cast.messages("primary", 2)[-1]["content"]
     assert "primary.subagents.lead gave to primary.subagents.lead.subagents.coder" in last
@@ -191,11 +194,12 @@ async def test_what_comes_too_late_for_a_child_goes_to_the_root(
     cast.script("coder", Reply((hold, Text("Written."))))
     async with drive(nested()) as driver, driver.watching() as watch:
         await driver.post("Go")
-        await watch.until(lambda _: len(cast.requests["lead"]) == 2)
+        await cast.until(lambda: len(cast.requests["lead"]) == 2)
         hold.gate.set()
         await watch.until(lambda f: f["type"] == "run.ended" and "coder" in f["agent_path"])
+        await driver.rename("The end of the task is known to the lead")
         thinking.gate.set()
-        await watch.until(lambda _: len(cast.requests["primary"]) >= 2)
+        await cast.until(lambda: len(cast.requests["primary"]) >= 2)
         await watch.until_state("idle")
         everything = str([message["content"] for message in await driver.messages()])
         waiting = (await driver.session_call("GET"))["queued_messages"]
@@ -207,19 +211,54 @@ async def test_what_comes_too_late_for_a_child_goes_to_the_root(
     assert any("is done.\nWritten." in str(one) for one in sent)
 
 
+@pytest.mark.requirement("delegation.background")
+async def test_what_is_stored_while_its_reader_ends_goes_to_the_root(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, thinking, over = Hold(), Hold(), asyncio.Event()
+    propose = Delegations.propose
+
+    async def while_the_lead_ends(self: Delegations, delegation: Any, *more: Any) -> None:
+        """The end of the task is stored, and not yet given to the lead."""
+        if delegation.background:
+            thinking.gate.set()
+            await over.wait()
+        await propose(self, delegation, *more)
+
+    monkeypatch.setattr(Delegations, "propose", while_the_lead_ends)
+    cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."), text_reply("Ah."))
+    cast.script("lead", task(background=True), Reply((thinking, Text("Hm."))))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(nested()) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await cast.until(lambda: len(cast.requests["lead"]) == 2)
+        hold.gate.set()
+        await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path", "").endswith(".lead"))
+        over.set()
+        await cast.until(lambda: any("Written." in str(one.json) for one in cast.requests["primary"]))
+        await watch.until_state("idle")
+        waiting = (await driver.session_call("GET"))["queued_messages"]
+
+    assert waiting == 0
+    check_stream(watch.frames)
+
+
 @pytest.mark.requirement("delegation.background", "delegation.cancel")
 @pytest.mark.parametrize("how", ["cancel", "rollback"])
 async def test_what_a_stopped_agent_had_not_read_starts_no_run(drive: Drive, cast: Cast, how: str) -> None:
     """The operator has stopped everything: the root agent is told with the next message."""
+    hold = Hold()
     cast.script("primary", calling(("task", {"agent": "lead", "prompt": "Go.", "background": True})))
     cast.script("lead", task(background=True), Reply((Text("Thinking"), Stall())))
+    cast.script("coder", Reply((hold, Text("coder is done."))))
     async with drive(nested(background_lead=True)) as driver, driver.watching() as watch:
         await driver.post("Go")
         await watch.until_state("idle")
+        await watch.until(lambda _: "Thinking" in watch.text())
+        hold.gate.set()
         await watch.until(
             lambda f: f["type"] == "run.ended" and f.get("agent_path", "").endswith("subagents.coder")
         )
-        await watch.until(lambda _: "Thinking" in watch.text())
         first = (await driver.session_call("GET", "/messages?agent_path=primary"))["items"][0]["id"]
         asked = len(cast.requests["primary"])
         if how == "cancel":
