@@ -9,6 +9,7 @@ import pytest
 from app.messages import Usage
 from tests.driver.family import Cast, agent, calling, enabled
 from tests.driver.sessions import check_stream
+from tests.driver.small_window import runs_of
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.conftest import Drive
@@ -57,10 +58,14 @@ async def test_time_runs_out_for_the_whole_tree(drive: Drive, cast: Cast) -> Non
     cast.script("primary", calling(("agent-coder", {"task": "x"})))
     cast.script("coder", Reply((Text("Hm"), Stall())))
     async with (
-        drive(LIMITED, project={"limits": {"walltime_seconds": 1}}) as driver,
+        drive(LIMITED, project={"limits": {"walltime_seconds": 600}}) as driver,
         driver.watching() as watch,
     ):
         await driver.post("Go")
+        await watch.until_text("Hm")
+        here = runs_of(driver)
+        for run in (here.active, *here.below()):
+            run.clock._deadline.reschedule(0.0)  # as when the ten minutes are over
         await watch.until_state("paused")
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
     assert {run["state"] for run in runs} == {"interrupted"} and len(runs) == 2
@@ -98,7 +103,7 @@ async def test_ten_children_of_one_step_run_at_once(drive: Drive, cast: Cast, fa
     cast.script("coder", *[Reply((Text("So"), hold, Text(".")))] * 10)
     async with drive(LIMITED) as driver, driver.watching() as watch:
         await driver.post("Go")
-        await fake.until_requests(11, seconds=30)  # all ten have been asked, none is answered
+        await fake.until_requests(11)  # all ten have been asked, none is answered
         hold.gate.set()
         await watch.until_state("idle")
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]

@@ -108,9 +108,7 @@ async def test_what_a_task_in_the_background_proposes_is_kept_too(drive: Drive, 
     async with drive(agent("primary", tools=enabled("task"), subagents={"plan": agent("plan")})) as driver:
         async with driver.watching() as watch:
             await driver.post("Go")
-            await watch.until(
-                lambda f: f["type"] == "run.ended" and f.get("agent_path") == PLANNER, seconds=30
-            )
+            await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path") == PLANNER)
         await driver.rename("What was asked before is done")
         assert len(await proposals(driver, "proposed")) == 3
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ async def test_a_cancel_ends_the_whole_subtree(drive: Drive, cast: Cast) -> None
         runs = await all_runs(driver)
         messages = await driver.messages()
 
-    assert took < 10
+    assert took < 30
     check_stream(watch.frames)
     assert {run["state"] for run in runs} == {"cancelled"} and len(runs) == 5
     ended = [f["payload"]["run_id"] for f in watch.of("run.ended")]
@@ -57,7 +56,11 @@ async def test_a_cancel_ends_the_whole_subtree(drive: Drive, cast: Cast) -> None
 
 
 @pytest.mark.requirement("delegation.cancel", "checkpoint.grace")
-async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tmp_path: Path) -> None:
+async def test_a_pause_interrupts_the_whole_subtree(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agents at work are no tools: they get no grace."""
+    monkeypatch.setattr("app.harness.sessions.session.PAUSE_GRACE_SECONDS", 60.0)
     start_deep(cast)
     async with drive(DEEP) as driver, driver.watching() as watch:
         await driver.post("Go")
@@ -72,7 +75,7 @@ async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tm
             lambda f: f["type"] == "run.ended" and f["payload"]["run_id"] == resumed["run"]["id"]
         )
 
-    assert took < 2
+    assert took < 30
     assert {run["state"] for run in runs} == {"interrupted"}
     answers = [m["content"] for m in cast.messages("primary") if m["role"] == "tool"]
     assert len(answers) == 2 and all("agent_stopped" in one or "cancelled" in one for one in answers)
