@@ -39,6 +39,7 @@ from app.messages import (
     Usage,
     UserMessage,
 )
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import (
     Disconnect,
     Document,
@@ -95,7 +96,7 @@ async def answer_of(provider: Any, request: ModelRequest) -> AsyncGenerator[Delt
 async def collect(provider: Any, request: ModelRequest) -> tuple[list[Delta], Finished]:
     """Make the call; return the deltas before the last one, and the last one."""
     deltas: list[Delta] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for delta in answer_of(provider, request):
             deltas.append(delta)
     finished = deltas.pop()
@@ -129,7 +130,7 @@ class ProtocolContract:
 
     @asynccontextmanager
     async def serving(
-        self, *answers: Reply | Document, timeout: float = 5.0, **options: Any
+        self, *answers: Reply | Document, timeout: float = WAIT_SECONDS, **options: Any
     ) -> AsyncIterator[tuple[FakeProvider, Any]]:
         async with FakeProvider() as fake:
             fake.script(*answers)
@@ -140,7 +141,7 @@ class ProtocolContract:
                 await connection.aclose()
 
     def provider(
-        self, base_url: str = "http://127.0.0.1:9", timeout: float = 5.0, **options: Any
+        self, base_url: str = "http://127.0.0.1:9", timeout: float = WAIT_SECONDS, **options: Any
     ) -> tuple[Any, Connection]:
         settings = ProviderSettings(
             driver=self.driver,
@@ -166,7 +167,7 @@ class ProtocolContract:
         async with self.serving(*answers) as (_, provider):
             request = self.request()
             with pytest.raises(ProviderError) as caught:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(WAIT_SECONDS):
                     async for delta in answer_of(provider, request):
                         deltas.append(delta)
         assert caught.value.provider == "mine"
@@ -184,7 +185,7 @@ class ProtocolContract:
         async with self.serving(Reply((Text("now"), Stall()))) as (fake, provider):
             request = self.request()
             async with (
-                asyncio.timeout(5),
+                asyncio.timeout(WAIT_SECONDS),
                 aclosing(answer_of(provider, request)) as stream,
             ):
                 assert await anext(stream) == TextDelta("now")
@@ -303,7 +304,7 @@ class ProtocolContract:
 
     @pytest.mark.requirement("loop.cancel", "loop.stall")
     async def test_cancelling_a_stalled_call_closes_the_connection_at_once(self) -> None:
-        async with self.serving(Reply((Text("one"), Stall())), timeout=30) as (fake, provider):
+        async with self.serving(Reply((Text("one"), Stall())), timeout=60) as (fake, provider):
             request, seen = self.request(), asyncio.Event()
 
             async def read() -> None:
@@ -311,13 +312,13 @@ class ProtocolContract:
                     seen.set()
 
             task = asyncio.create_task(read())
-            await asyncio.wait_for(seen.wait(), 5)
+            await asyncio.wait_for(seen.wait(), WAIT_SECONDS)
             cancelled_at = time.monotonic()
             task.cancel()
             gone_at = await fake.until_disconnects()
             with pytest.raises(asyncio.CancelledError):
                 await task
-        assert gone_at - cancelled_at < 10
+        assert gone_at - cancelled_at < 30
 
     async def test_silence_beyond_the_time_out_is_a_network_error(self) -> None:
         async with self.serving(Reply((Text("one"), Stall())), timeout=0.2) as (_, provider):

@@ -16,6 +16,7 @@ from app.config import ProviderSettings
 from app.harness.providers.connection import Connection, StreamEvent
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import WireRequest
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Delay, Document, Raw, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -23,7 +24,7 @@ WIRE = WireRequest("/chat/completions", b'{"model":"m"}', (("x-sealed", "yes"),)
 SECRET = "a-very-secret-credential"
 
 
-def settings_for(base_url: str, timeout: float = 5.0, **options: Any) -> ProviderSettings:
+def settings_for(base_url: str, timeout: float = WAIT_SECONDS, **options: Any) -> ProviderSettings:
     return ProviderSettings(
         driver="openai",
         base_url=base_url,
@@ -36,7 +37,7 @@ def settings_for(base_url: str, timeout: float = 5.0, **options: Any) -> Provide
 
 @asynccontextmanager
 async def connected(
-    *answers: Reply | Document, timeout: float = 5.0, **options: Any
+    *answers: Reply | Document, timeout: float = WAIT_SECONDS, **options: Any
 ) -> AsyncIterator[tuple[FakeProvider, Connection]]:
     async with FakeProvider() as fake:
         fake.script(*answers)
@@ -48,7 +49,7 @@ async def connected(
 
 
 async def read(connection: Connection, wire: WireRequest = WIRE) -> list[StreamEvent]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         return [event async for event in connection.events(wire, model="m", headers={"x-key": SECRET})]
 
 
@@ -98,7 +99,7 @@ async def test_no_first_byte_within_its_time_out_is_a_network_error() -> None:
             f"http://127.0.0.1:{silent.getsockname()[1]}",
             timeout=30,
             first_byte_timeout_seconds=0.2,
-            connect_timeout_seconds=0.2,
+            connect_timeout_seconds=WAIT_SECONDS,
         )
         error = await failure(Connection("mine", settings, default_base_url=""))
     assert error.kind == "network"
@@ -133,7 +134,7 @@ async def test_comments_and_pings_alone_begin_no_answer(sent: bytes) -> None:
     async with await asyncio.start_server(beat, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         settings = settings_for(url, timeout=30, first_byte_timeout_seconds=0.4)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             error = await failure(Connection("mine", settings, default_base_url=""))
             await gone.wait()
     assert (error.kind, "nothing arrived for 0.4 s" in error.message) == ("network", True)
@@ -149,8 +150,8 @@ async def test_silence_is_bounded_apart_from_the_first_byte() -> None:
 
 
 async def test_comments_keep_a_slow_answer_alive() -> None:
-    beats = tuple(part for _ in range(5) for part in (Delay(0.1), Raw(b": still here\n\n")))
-    async with connected(Reply((*beats, Text("done"))), timeout=30, idle_timeout_seconds=0.3) as (
+    beats = tuple(part for _ in range(25) for part in (Delay(0.1), Raw(b": still here\n\n")))
+    async with connected(Reply((*beats, Text("done"))), timeout=30, idle_timeout_seconds=2.0) as (
         _,
         connection,
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from pydantic import SecretStr
 from app.config import ProviderSettings
 from app.harness.providers.probe import ProviderTestResult
 from app.harness.providers.router import ProviderRouter
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Answer, Document, RecordedRequest, Reply, Stall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.web_server import web_server
@@ -24,6 +26,8 @@ pytestmark = pytest.mark.requirement("providers.test")
 KEY = "sk-test-0123456789abcdef"
 CERTIFICATE = Path(__file__).parents[2] / "fixtures" / "web" / "site_test.pem"
 NO_PATH = Document(404, {"error": {"message": "no such path"}})
+PATIENT = {"connect_timeout_seconds": 60.0}
+"""Where no server for names answers, it takes long to find out."""
 EMPTY = Document(400, {"error": {"message": "messages is required"}})
 
 
@@ -36,7 +40,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def asked(base_url: str, model: str = "model-a", **more: Any) -> ProviderTestResult:
     """Test a provider at an address."""
-    settings = {"driver": "openai", "api_key": SecretStr(KEY), "timeout_seconds": 5.0, **more}
+    settings = {"driver": "openai", "api_key": SecretStr(KEY), "timeout_seconds": WAIT_SECONDS, **more}
     router = ProviderRouter({}, {"mine": ProviderSettings(base_url=base_url, **settings)}, {})
     try:
         result = await router.test("mine", model)
@@ -181,22 +185,23 @@ async def test_a_server_that_answers_everything_alike_is_not_misjudged() -> None
 
 
 async def test_a_port_at_which_nothing_listens() -> None:
-    async with FakeProvider() as fake:
-        address = fake.base_url
-    result = await asked(address)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        result = await asked(address)
     assert (result.cause, result.error) == ("no_server", "network")
     assert address.rpartition(":")[2] in (result.explanation or "")
 
 
 async def test_a_name_that_does_not_exist() -> None:
-    result = await asked("https://no-such-provider.invalid/v1")
+    result = await asked("https://no-such-provider.invalid/v1", options=PATIENT)
     assert result.cause == "no_network"
     assert "no-such-provider.invalid" in (result.explanation or "")
 
 
 async def test_a_proxy_of_the_environment_that_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://me:secret-word@proxy.test:3128")
-    result = await asked("https://no-such-provider.invalid/v1")
+    result = await asked("https://no-such-provider.invalid/v1", options=PATIENT)
     assert (result.cause, result.advice) == ("proxy", "Set providers.mine.options.trust_env = true.")
     assert "secret-word" not in repr(result)
 

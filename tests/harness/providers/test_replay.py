@@ -38,6 +38,7 @@ from app.messages import (
     Usage,
     UserMessage,
 )
+from tests.driver.sessions import WAIT_SECONDS
 
 pytestmark = pytest.mark.requirement("providers.replay")
 
@@ -95,7 +96,7 @@ def write(folder: Path, text: str, name: str = "demo.yaml") -> Path:
     return path
 
 
-def provider(where: Path | None, timeout: float = 5.0, **options: Any) -> ReplayProvider:
+def provider(where: Path | None, timeout: float = WAIT_SECONDS, **options: Any) -> ReplayProvider:
     settings = ProviderSettings(
         driver="replay", transcript=where, timeout_seconds=timeout, options={"speed": 0, **options}
     )
@@ -111,7 +112,7 @@ async def play(
         messages=list(messages),
         session_id=session_id,
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         deltas = [delta async for delta in source.stream(source.encode(request), request)]
     finished = deltas.pop()
     assert isinstance(finished, Finished)

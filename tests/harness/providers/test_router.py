@@ -20,10 +20,11 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.router import AttemptFailed, AttemptStarted, Candidate, ProviderRouter
 from app.messages import Cost, SystemBlock, TextBlock, Usage, UserMessage
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Disconnect, Document, Reply, Stall, StreamError, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
-QUICK = RetryPolicy(base_seconds=0.02, longest_seconds=0.05, total_seconds=5.0, rounds=3)
+QUICK = RetryPolicy(base_seconds=0.02, longest_seconds=0.05, total_seconds=60.0, rounds=3)
 SLOW_DOWN = Document(429, {"error": {"message": "slow down"}})
 DOWN = Document(503, {"error": {"message": "out of order"}})
 TOO_LONG = Document(400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
@@ -39,7 +40,7 @@ class Two:
         """Return the deltas and the notes about attempts."""
         deltas: list[Delta] = []
         notes: list[Any] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             async for item in self.router.stream(self.router.resolve(name), build, **more):
                 is_note = isinstance(item, AttemptStarted | AttemptFailed)
                 (notes if is_note else deltas).append(item)
@@ -59,7 +60,7 @@ def build(candidate: Candidate) -> ModelRequest:
 
 
 def server(fake: FakeProvider, **more: Any) -> ProviderSettings:
-    return ProviderSettings(driver="openai", base_url=fake.base_url, timeout_seconds=5, **more)
+    return ProviderSettings(driver="openai", base_url=fake.base_url, timeout_seconds=WAIT_SECONDS, **more)
 
 
 def built_in(folder: Path) -> Settings:
@@ -145,7 +146,7 @@ async def test_a_provider_that_never_begins_is_reported_after_its_bound_and_not_
         policy = RetryPolicy(base_seconds=0.01, total_seconds=0.3)
         router = ProviderRouter({"m": ("one:big",)}, {"one": silent}, {}, retry=policy)
         with pytest.raises(ProviderError, match=r"nothing arrived for 0[.]3 s") as caught:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(WAIT_SECONDS):
                 _ = [item async for item in router.stream(router.resolve("m"), build)]
         assert (caught.value.kind, fake.request_count) == ("network", 1)
         await router.aclose()
@@ -322,13 +323,13 @@ async def test_a_cancelled_stall_of_thirty_seconds_leaves_at_once() -> None:
                     begun.set()
 
         task = asyncio.create_task(read())
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), WAIT_SECONDS)
         cancelled_at = time.monotonic()
         task.cancel()
         gone_at = await both.one.until_disconnects()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert gone_at - cancelled_at < 10
+    assert gone_at - cancelled_at < 30
 
 
 async def test_a_cancel_while_waiting_for_a_retry_ends_the_wait() -> None:
@@ -342,7 +343,7 @@ async def test_a_cancel_while_waiting_for_a_retry_ends_the_wait() -> None:
                     waiting.set()
 
         task = asyncio.create_task(read())
-        await asyncio.wait_for(waiting.wait(), 5)
+        await asyncio.wait_for(waiting.wait(), WAIT_SECONDS)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(task, 20)

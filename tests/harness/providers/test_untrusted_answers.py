@@ -16,6 +16,7 @@ from app.harness.providers import answer_limits, connection, sse
 from app.harness.providers.deltas import Delta, Finished, TextDelta, ToolCallReady
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.router import AttemptFailed, AttemptStarted, ProviderRouter
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Document, Raw, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.providers.test_router import build
@@ -40,7 +41,12 @@ async def hostile(
     """A router over one server that answers once, with `parts`."""
     async with FakeProvider() as fake:
         fake.script(*([parts[0]] if isinstance(parts[0], Document) else [Reply(tuple(parts), usage=None)]))
-        options = {"driver": driver, "base_url": fake.base_url + path, "timeout_seconds": 5, **settings}
+        options = {
+            "driver": driver,
+            "base_url": fake.base_url + path,
+            "timeout_seconds": WAIT_SECONDS,
+            **settings,
+        }
         router = ProviderRouter({}, {"evil": ProviderSettings(**options)}, {})
         try:
             yield router
@@ -50,7 +56,7 @@ async def hostile(
 
 async def ask(router: ProviderRouter) -> list[Delta]:
     deltas: list[Delta] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for item in router.stream(router.resolve("evil:m"), build):
             if not isinstance(item, AttemptStarted | AttemptFailed):
                 deltas.append(item)

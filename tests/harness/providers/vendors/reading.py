@@ -17,6 +17,7 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.factory import build_provider
 from app.harness.providers.provider import ModelRequest
 from app.messages import AssistantBlock, TextBlock, ToolSpec, Usage, UserMessage
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Document
 from tests.fakes.provider_server import FakeProvider
 
@@ -67,7 +68,7 @@ class Reader:
                 tools=(TOOL,),
             )
             try:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(WAIT_SECONDS):
                     wire = built.provider.encode(request)
                     deltas = [delta async for delta in built.provider.stream(wire, request)]
             finally:
