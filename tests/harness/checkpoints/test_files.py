@@ -14,7 +14,7 @@ import pytest
 
 from app.harness.checkpoints.git_objects import MAX_UNTRACKED, GitObjects
 from app.ids import new_id
-from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted, write_project
+from tests.driver.sessions import PROJECT_YAML, WAIT_SECONDS, Driver, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say
@@ -388,7 +388,7 @@ async def test_tools_wait_until_the_files_are_noted(
     fake.script(Reply((create("new.txt", "new\n"),)), text_reply("Done."))
     async with at.watching() as watch:
         posted = await at.post("Go")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             await noting.wait()
         await watch.until_type("message.tool_call")
         await at.rename("the call was asked for")

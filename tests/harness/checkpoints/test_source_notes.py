@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 
 from app.harness.conversation.history import History
 from app.storage.models import Message
-from tests.driver.sessions import Driver, check_stream, driven, write_project
-from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
+from tests.driver.sessions import WAIT_SECONDS, Driver, check_stream, driven, write_project
+from tests.fakes.provider_script import Hold, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_prompt_edits import prompt, resume, system_of
 from tests.harness.checkpoints.test_rollback import everything, paused, say, sent
@@ -150,26 +151,31 @@ async def test_prompt_visibility(driver: Driver, fake: FakeProvider, project_roo
 async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered_as_stopped(
     driver: Driver, fake: FakeProvider, project_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a disk that takes three seconds to keep a file."""
+    """On a disk that takes seconds to keep a file, of which the grace is a small part."""
+    monkeypatch.setattr("app.harness.sessions.session.PAUSE_GRACE_SECONDS", 0.2)
     file, old, new = project_root / "big.txt", "old\n" * 100_000, "new\n" * 200_000
     file.write_text(old)
-    begun, fsync = asyncio.Event(), os.fsync
+    begun, asked, fsync = asyncio.Event(), threading.Event(), os.fsync
     loop = asyncio.get_running_loop()
 
     def slow(descriptor: int) -> None:
         loop.call_soon_threadsafe(begun.set)
+        asked.wait(WAIT_SECONDS)
         time.sleep(3.0)
         fsync(descriptor)
 
     read = ToolCall("file_read", {"path": "big.txt"}, id="r")
     write = ToolCall("file_write", {"path": "big.txt", "content": new}, id="w")
-    fake.script(Reply((read,)), Reply((write,)), text_reply("Done."))
+    hold = Hold()
+    fake.script(Reply((read,)), Reply((hold, write)), text_reply("Done."))
     async with driver.watching() as watch:
         await driver.post("Write")
         await watch.until_type("message.tool_result")
         monkeypatch.setattr("app.workspace.new_file.os.fsync", slow)
-        async with asyncio.timeout(10):
+        hold.gate.set()
+        async with asyncio.timeout(WAIT_SECONDS):
             await begun.wait()
+        asked.set()
         assert (await driver.session_call("POST", "/pause"))["state"] == "paused"
         monkeypatch.setattr("app.workspace.new_file.os.fsync", fsync)
         await watch.until_state("paused")
