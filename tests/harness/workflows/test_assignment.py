@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driver.daemon import next_frame, running_daemon
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
@@ -56,7 +57,7 @@ class Desk(Shop):
         return await self.issue_call("PATCH", f"/{number}", {"assignment": target}, status=status)
 
     async def until_status(self, number: int, status: str) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (issue := await self.issue_call("GET", f"/{number}"))["status"] != status:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         return issue
@@ -148,7 +149,7 @@ async def test_a_session_that_is_assigned_an_issue_is_bound_and_notified_once(
     assert (await desk.session_call("GET"))["issue_number"] == number
     lab.release("a")
     await desk.until_status(number, "in_progress")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while fake.request_count < (3 if state == "running" else 1):  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.02)
     told = [one for one in await desk.messages() if f"Issue #{number} was assigned" in one["content"]]
@@ -226,7 +227,7 @@ async def test_an_assignment_that_was_stored_begins_after_a_restart(
             await desk.until_status(number, "in_progress")
         (run,) = (await desk.call("GET", "/workflow-runs"))["items"]
         await desk.until(run["id"], "succeeded")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while fake.request_count < 4:  # noqa: ASYNC110 - over HTTP
                 await asyncio.sleep(0.02)
     assert fake.request_count == 4

@@ -16,7 +16,7 @@ import pytest
 from app.storage.backup import upgrade
 from tests.driver.daemon import running_daemon
 from tests.driver.outages import FullDisk, Outage, StoppedServer, small_disk
-from tests.driver.sessions import Watch, check_stream
+from tests.driver.sessions import WAIT_SECONDS, Watch, check_stream
 from tests.fakes.provider_script import Hold, Reply, Text
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
@@ -58,7 +58,7 @@ async def shop(
 
 
 async def until_idle_in_memory(shop: Shop, session_id: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         while shop.daemon.services.sessions.states()["running"]:  # noqa: ASYNC110 - the storage is away
             await asyncio.sleep(0.02)
 
@@ -93,7 +93,7 @@ async def test_an_outage_while_a_tool_runs_leaves_nothing_open_once_it_is_over(
         lab.release("a")
         await until_idle_in_memory(shop, session_id)
         await asyncio.to_thread(outage.end)
-        ended = await watch.until_type("run.ended", seconds=30)
+        ended = await watch.until_type("run.ended")
         await watch.until_state("idle")
     check_stream(watch.frames)
     assert (ended["payload"]["state"], ended["payload"]["reason"]) == ("failed", "unavailable")
@@ -123,7 +123,7 @@ async def test_an_outage_while_a_model_answers_keeps_the_whole_answer(
         refused = await shop.client.post(f"/api/v1/sessions/{session_id}/messages", json={"content": "Hello"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
         await asyncio.to_thread(outage.end)
-        await watch.until_type("run.ended", seconds=30)
+        await watch.until_type("run.ended")
         await watch.until_state("idle")
     check_stream(watch.frames)
     await shop.until(run["id"], "failed", "succeeded")

@@ -12,6 +12,7 @@ from app.harness.issues.author import Author
 from app.harness.workflows.runs import MAX_QUEUED, oldest_first
 from app.storage.repositories.workflow_runs import WaitingRun
 from tests.driver.daemon import running_daemon
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
@@ -63,10 +64,10 @@ async def test_a_run_begins_though_who_asked_for_it_is_gone(
     asking = asyncio.create_task(workflows.invoke(shop.project_id, "nap", {}, Author("operator:ada")))
     with pytest.raises(asyncio.CancelledError):
         await asking
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (page := await shop.call("GET", "/workflow-runs"))["items"]:  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.02)
-    await shop.until(page["items"][0]["id"], "succeeded", seconds=15)
+    await shop.until(page["items"][0]["id"], "succeeded")
 
 
 async def test_a_run_waits_for_capacity_like_any_session(

@@ -11,6 +11,7 @@ import pytest
 
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.workflow_view import for_workflow
+from tests.driver.sessions import WAIT_SECONDS
 from tests.driver.tool_registry import tool_registry
 from tests.fakes.provider_script import Document, Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -263,7 +264,7 @@ async def test_a_listener_gets_the_events_of_a_run(shop: Shop, fake: FakeProvide
     told: list[dict[str, Any]] = []
     async with shop.daemon.websocket("/ws") as socket:
         run = await shop.invoke("repair", {"area": "ui"})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not told or told[-1]["type"] != "workflow.ended":
                 frame = json.loads(await socket.recv())
                 told += [frame] if frame["type"].startswith("workflow.") else []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driver.daemon import running_daemon
+from tests.driver.sessions import WAIT_SECONDS
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
@@ -16,7 +17,8 @@ from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, w
 
 pytestmark = pytest.mark.requirement("workflows.timeout")
 
-SECONDS = 3
+SECONDS = 6
+"""More than a busy machine needs to begin a run and to answer."""
 SHORT_YAML = WORKFLOWS_YAML.replace("timeout_seconds: 600", f"timeout_seconds: {SECONDS}") + (
     "permissions: [{ permission: file.read, pattern: '*', action: ask }]\n"
 )
@@ -67,7 +69,7 @@ async def test_waiting_for_consent_does_not_count(short: Shop, fake: FakeProvide
     fake.script(Reply((read,)), says("Done."))
     run = await short.invoke("nap")
     session_id = (await short.run_of(run["id"]))["session_id"]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (found := await short.questions(session_id)):  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.02)
     await asyncio.sleep(SECONDS + 0.2)
@@ -88,7 +90,7 @@ async def test_the_time_that_was_used_counts_after_a_restart(
         await shop.load(root)
         run = await shop.invoke("nap")
         await lab.until_started("a")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (await shop.run_of(run["id"]))["elapsed_ms"] < 500:  # noqa: ASYNC110 - over HTTP
                 await asyncio.sleep(0.02)
     fake.script(waits("b"))
@@ -100,7 +102,7 @@ async def test_the_time_that_was_used_counts_after_a_restart(
 
 
 @pytest.mark.requirement("durability.stuck_run")
-async def test_a_run_whose_agent_goes_in_circles_fails(short: Shop, fake: FakeProvider) -> None:
+async def test_a_run_whose_agent_goes_in_circles_fails(shop: Shop, fake: FakeProvider) -> None:
     fake.respond = lambda _: Reply((ToolCall("kaged_checkpoint", {"nonsense": 1}),))
-    run = await short.until((await short.invoke("nap"))["id"], "failed", "succeeded")
+    run = await shop.until((await shop.invoke("nap"))["id"], "failed", "succeeded")
     assert (run["state"], run["error"]["code"]) == ("failed", "stuck")

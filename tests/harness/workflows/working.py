@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.driver.sessions import Driver, write_project
+from tests.driver.sessions import WAIT_SECONDS, Driver, write_project
 from tests.fakes.provider_script import Reply, Text, ToolCall
 
 WORKFLOWS_YAML = """\
@@ -83,14 +83,14 @@ class Shop(Driver):
     async def run_of(self, run_id: str) -> Any:
         return await self.call("GET", f"/workflow-runs/{run_id}", status=200)
 
-    async def until(self, run_id: str, *states: str, seconds: float = 30) -> Any:
+    async def until(self, run_id: str, *states: str, seconds: float = WAIT_SECONDS) -> Any:
         """Return the run once it is in one of the states."""
         async with asyncio.timeout(seconds):
             while (run := await self.run_of(run_id))["state"] not in states:  # noqa: ASYNC110 - over HTTP
                 await asyncio.sleep(0.02)
         return run
 
-    async def until_session(self, run_id: str, *states: str, seconds: float = 30) -> Any:
+    async def until_session(self, run_id: str, *states: str, seconds: float = WAIT_SECONDS) -> Any:
         """Return the session of a run once it is in one of the states."""
         async with asyncio.timeout(seconds):
             while True:
