@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import orjson
 import pytest
 import yaml
 
-from tests.driver.sessions import driven, write_project
+from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import audited
@@ -32,6 +34,16 @@ def project(root: Path, tools: dict[str, Any], servers: dict[str, Any], **more: 
     said = {"version": 1, "project": "shop", "primary": {**primary, "tools": tools}, "mcp": servers}
     (root / ".kaged" / "project.yaml").write_text(yaml.safe_dump(said))
     return root
+
+
+@asynccontextmanager
+async def served(data: Path, root: Path, settings: dict[str, Any]) -> AsyncIterator[Driver]:
+    """A session whose server has begun: to begin takes long where much else runs."""
+    async with driven(data, root, **settings) as driver:
+        path = f"/api/v1/projects/{driver.project_id}/mcp/notes/content"
+        begun = await driver.client.post(path, timeout=100)
+        assert begun.status_code == 200, begun.text
+        yield driver
 
 
 def offered(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -66,7 +78,7 @@ async def test_an_agent_calls_the_tools_of_a_server_that_it_enables(
         ),
         text_reply("Done."),
     )
-    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+    async with served(tmp_path / "data", root, settings_overrides) as driver:
         await driver.run("Use them")
         called = await audited(driver, "tool.completed", 7)
         listed = (await driver.call("GET", f"/projects/{driver.project_id}/mcp"))["items"]
@@ -98,7 +110,7 @@ async def test_a_list_stays_the_same_in_a_session_and_changes_in_the_next(
     root = project(tmp_path / "shop", {"notes_*": {"enabled": True}}, {"notes": COMMAND})
     grow = Reply((ToolCall("notes_grow", {}, id="a"),))
     fake.script(grow, text_reply("One."), text_reply("Two."), text_reply("Three."))
-    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+    async with served(tmp_path / "data", root, settings_overrides) as driver:
         await driver.run("Grow")
         await driver.run("Again")
         await driver.new_session()
@@ -124,7 +136,7 @@ async def test_what_a_server_says_is_cut_and_its_end_is_an_error_of_the_call(
         Reply((ToolCall("notes_echo", {"text": "x"}, id="d"),)),
         text_reply("Done."),
     )
-    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+    async with served(tmp_path / "data", root, settings_overrides) as driver:
         await driver.run("Use them")
     flood, steps = results(fake.requests[1].json)
     assert len(flood) < 40_000
@@ -158,7 +170,7 @@ async def test_rules_apply_to_tools_of_servers_and_resources_are_read(
         ),
         text_reply("Done."),
     )
-    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+    async with served(tmp_path / "data", root, settings_overrides) as driver:
         await driver.run("Use them")
     found = results(fake.requests[1].json)
     assert found[0].startswith("Error permission_denied")
@@ -174,7 +186,7 @@ async def test_a_servers_question_is_a_form_for_the_operator(
     root = project(tmp_path / "shop", {"notes_*": {"enabled": True}}, {"notes": COMMAND})
     fake.script(Reply((ToolCall("notes_ask", {}, id="a"),)), text_reply("Done."))
     async with (
-        driven(tmp_path / "data", root, **settings_overrides) as driver,
+        served(tmp_path / "data", root, settings_overrides) as driver,
         driver.watching() as watch,
     ):
         await driver.post("Ask")
