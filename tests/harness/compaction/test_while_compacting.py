@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.harness.sessions import compactions as commands
-from tests.driver.sessions import Driver
+from tests.driver.sessions import WAIT_SECONDS, Driver
 from tests.driver.small_window import SUMMARIZE, compactions, reads, runs_of, small, texts, to
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -40,7 +40,7 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the boundary has a minute to come: whoever was told that nothing was done compacted twice."""
-    monkeypatch.setattr(commands, "BOUNDARY_SECONDS", 2.0)
+    monkeypatch.setattr(commands, "BOUNDARY_SECONDS", 5.0)
     answering = Hold()
     models = SlowSummarizer(
         *reads(6),
@@ -56,7 +56,7 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
         answering.gate.set()
         while not to("sum", fake):
             await fake.changed()
-        done, _ = await asyncio.wait({asking}, timeout=3.0)
+        done, _ = await asyncio.wait({asking}, timeout=5.5)
         assert not done, asking.result()
         models.held.gate.set()
         assert (await asking)["outcome"] == "completed"
@@ -99,7 +99,7 @@ async def test_a_cancel_gives_up_a_compaction_of_a_session_at_rest(
         asking = asking_for_a_summary(driver, status=409)
         while not to("sum", fake):
             await fake.changed()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert (await driver.session_call("POST", "/cancel", status=200))["state"] == "idle"
         refused = await asking
         assert refused["error"]["details"]["reason"] == "compaction_stopped"
@@ -120,7 +120,7 @@ async def test_the_daemon_stops_while_a_session_at_rest_is_compacted(
         asking = asking_for_a_summary(driver, status=409)
         while not to("sum", fake):
             await fake.changed()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             await driver.daemon.services.sessions.drain(1.0)
             refused = await asking
         assert refused["error"]["details"]["reason"] == "compaction_stopped"
