@@ -28,6 +28,8 @@ CAGE: dict[str, Any] = {
     "capabilities": ["shell"],
 }
 Drive = Callable[..., AbstractAsyncContextManager[Driver]]
+SLEEP = f"sleep 98765.{os.getpid():07}"
+"""Sleeps as no other test does: they run at the same time, and all processes of the machine are looked at."""
 
 
 def family(**cage: Any) -> dict[str, Any]:
@@ -78,15 +80,15 @@ async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast:
     seen: list[int] = []
 
     def look(_: Any) -> Reply:
-        seen.extend(running("sleep 98765"))
+        seen.extend(running(SLEEP))
         return text_reply("Coded.")
 
-    command = "cat secret/a.txt; echo $HOME; (setsid sleep 98765 &); sleep 0.1"
+    command = f"cat secret/a.txt; echo $HOME; (setsid {SLEEP} &); sleep 0.1"
     cast.script("primary", calling(("agent-coder", {"task": "Go"})), text_reply("Done."))
     cast.script("coder", calling(("shell_bash", {"command": command})), look)
     async with drive(family()) as driver:
         await driver.run("Go")
-        assert seen and not running("sleep 98765")
+        assert seen and not running(SLEEP)
         assert not running(f"{driver.session_id}")
     assert "/home/agent" in told(cast, "coder") and "canary" not in told(cast, "coder")
 
@@ -95,28 +97,28 @@ async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast:
 @pytest.mark.requirement("cages.where.shell", "cages.kernel.holder")
 async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "Go"})))
-    start = calling(("shell_bash", {"command": "sleep 98764 & sleep 0.1"}))
+    start = calling(("shell_bash", {"command": f"{SLEEP} & sleep 0.1"}))
     cast.script("coder", start, Reply((Text("Sleeping."), Stall())))
     async with drive(family()) as driver:
         async with driver.watching() as watch:
             await driver.post("Go")
             await watch.until_text("Sleeping.")
-            assert running("sleep 98764")
+            assert running(SLEEP)
             await driver.session_call("POST", "/cancel")
             await watch.until_type("run.ended")
-        assert not running("sleep 98764")
+        assert not running(SLEEP)
 
 
 @pytest.mark.needs("cages")
 @pytest.mark.requirement("cages.where.shell", "cages.kernel.holder")
 async def test_a_daemon_that_stops_leaves_no_cage(drive: Drive, cast: Cast) -> None:
     async with drive(family()) as driver:
-        params = {"command": "sleep 98763 & sleep 0.1"}
+        params = {"command": f"{SLEEP} & sleep 0.1"}
         body = {"params": params, "agent_path": CODER}
         done = await driver.session_call("POST", "/tools/shell.bash", body)
         assert done["type"] == "output", done
-        assert running("sleep 98763")
-    assert not running("sleep 98763")
+        assert running(SLEEP)
+    assert not running(SLEEP)
 
 
 @pytest.mark.requirement("cages.policy.narrower")
