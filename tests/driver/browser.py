@@ -17,7 +17,7 @@ from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_p
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.machine import need
 
-WAIT_MS = 20_000
+WAIT_MS = 45_000
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",

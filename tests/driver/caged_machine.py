@@ -18,6 +18,7 @@ from app.tools.ast_grep.snapshot import empty_folder
 from app.tools.catalog import build_registry
 from app.tools.dispatch.service import ToolService
 from app.tools.processes.call_processes import CallProcesses
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.machine import need_tier
 
 FULL = Tier("full", "as the tests need it")
@@ -35,7 +36,7 @@ class CagedMachine:
     cages: Cages
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
     """Wait for what nobody tells of."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110

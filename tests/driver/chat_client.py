@@ -13,6 +13,7 @@ import httpx2
 from openai import AsyncOpenAI
 
 from tests.driver.daemon import Daemon
+from tests.driver.daemon_process import ANSWER_SECONDS
 from tests.driver.family import Cast
 from tests.fakes.provider_server import FakeProvider
 
@@ -25,7 +26,7 @@ def user(content: Any) -> dict[str, Any]:
 
 def sdk(url: str, token: str, *, retries: int = 0) -> AsyncOpenAI:
     """Return the official client for a daemon."""
-    return AsyncOpenAI(base_url=f"{url}/v1", api_key=token, max_retries=retries, timeout=30)
+    return AsyncOpenAI(base_url=f"{url}/v1", api_key=token, max_retries=retries, timeout=ANSWER_SECONDS)
 
 
 @dataclass

@@ -27,7 +27,7 @@ from app.daemon.lifespan import open_services
 from app.daemon.services import Services
 from app.main import MAX_FRAME_BYTES, listen
 from app.observability import Redactor
-from tests.driver.daemon_process import OPEN_SECONDS
+from tests.driver.daemon_process import ANSWER_SECONDS, OPEN_SECONDS, WAIT_SECONDS
 
 PROJECT_YAML = """\
 version: 1
@@ -77,7 +77,7 @@ class Daemon:
         headers = {"authorization": f"Bearer {chosen}"} if chosen else {}
         headers.update(options.pop("headers", {}))
         # Certificates take a tenth of a second to load, and nothing here is encrypted.
-        options = {"trust_env": False, "timeout": 20, "verify": False, **options}
+        options = {"trust_env": False, "timeout": ANSWER_SECONDS, "verify": False, **options}
         return httpx2.AsyncClient(base_url=self.url, headers=headers, **options)
 
     def websocket(
@@ -149,8 +149,8 @@ def settings_for(data_dir: Path, **overrides: Any) -> Settings:
 
 
 async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:
-    """Return the next frame of one of `types` (of any, without); waits at most ten seconds."""
-    async with asyncio.timeout(10):
+    """Return the next frame of one of `types` (of any, without)."""
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             frame: dict[str, Any] = orjson.loads(await socket.recv())
             if not types or frame["type"] in types:
@@ -160,7 +160,7 @@ async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:
 async def close_code(socket: ClientConnection) -> int | None:
     """Wait until the server closes the socket and return its code."""
     with suppress(ConnectionClosed):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 await socket.recv()
     return socket.close_code

@@ -20,6 +20,10 @@ REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 60
 _NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 MAX_FRAME = 16 * 1024 * 1024
+WAIT_SECONDS = 45.0
+"""For what is sure to come: a busy machine takes its time, and a quiet one does not wait."""
+ANSWER_SECONDS = 60.0
+"""For the answer to a request; likewise."""
 OPEN_SECONDS = 60.0
 """For a WebSocket to open: a hundred at once take longer than 10 s where others have the processors."""
 
@@ -114,7 +118,9 @@ class DaemonProcess:
     def client(self) -> httpx2.AsyncClient:
         headers = {"authorization": f"Bearer {self.token}"}
         url = f"{self.url}/api/v1"
-        return httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30, verify=False)
+        return httpx2.AsyncClient(
+            base_url=url, headers=headers, trust_env=False, timeout=ANSWER_SECONDS, verify=False
+        )
 
     async def launch_link(self) -> str:
         """Return a link that signs a browser in: the one of the ready line until somebody has followed it."""
@@ -138,7 +144,7 @@ class DaemonProcess:
         self.send_signal(signal.SIGKILL)
         await self.process.wait()
 
-    async def stop(self, *, seconds: float = 30) -> int:
+    async def stop(self, *, seconds: float = 60) -> int:
         """SIGTERM, and return the exit code."""
         self.send_signal(signal.SIGTERM)
         async with asyncio.timeout(seconds):

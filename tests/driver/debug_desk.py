@@ -30,6 +30,7 @@ from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.read_tracker import ReadTracker
 from tests.bridges.conftest import started_from_here, until
 from tests.driver.caged_machine import FULL
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.debug_adapters import debug_environment
 from tests.tools.conftest import Desk, Ports
 
@@ -70,7 +71,7 @@ class DebugDesk(Desk):
 
     async def next_stop(self) -> Any:
         """Wait until a program that runs has stopped by itself, and return the answer that tells it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (envelope := await self.answer("continue")).code == "not_stopped":  # noqa: ASYNC110  (it is asked)
                 await asyncio.sleep(0.02)
         assert envelope.type == "output", envelope.model_text()
@@ -165,7 +166,7 @@ def lives(pid: int) -> bool:
     return bool(command_of(pid))
 
 
-async def gone(*pids: int, seconds: float = 5) -> None:
+async def gone(*pids: int, seconds: float = WAIT_SECONDS) -> None:
     """Wait until none of the processes lives."""
     async with asyncio.timeout(seconds):
         await until(lambda: not any(map(lives, pids)))

@@ -244,7 +244,7 @@ class DaemonProcess:
             json=body,
             headers={"authorization": f"Bearer {self.token}"},
             trust_env=False,
-            timeout=30,
+            timeout=WAIT_SECONDS,
             verify=False,
         )
         answer.raise_for_status()

@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.driver.daemon import Daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.kaged import DaemonProcess, Home
 
 ERAS = ("legacy", "2026-07-28")
@@ -113,7 +114,7 @@ def text_of(result: types.CallToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, types.TextContent))
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
     """Wait until a condition holds that no event tells of."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110

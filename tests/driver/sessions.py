@@ -19,11 +19,10 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 Frame = dict[str, Any]
 
-WAIT_SECONDS = 45.0
-"""For what is sure to come: a busy machine takes its time, and a quiet one does not wait."""
 PROJECT_YAML = """\
 version: 1
 project: shop

@@ -19,6 +19,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
+from tests.driver.daemon_process import WAIT_SECONDS
+
 
 @dataclass(frozen=True)
 class CollectedSpan:
@@ -64,7 +66,7 @@ class Collector:
         with self.changed:
             self.changed.notify_all()
 
-    def until(self, count: int, seconds: float = 10.0) -> None:
+    def until(self, count: int, seconds: float = WAIT_SECONDS) -> None:
         """Wait until so many spans are there."""
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.spans) >= count, seconds)

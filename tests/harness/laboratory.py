@@ -15,6 +15,7 @@ from app.tools.catalog import build_registry
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult
 from app.tools.dispatch.registry import ToolRegistry
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import PROJECT_YAML
 
 LAB_YAML = PROJECT_YAML + '    "lab.*": { enabled: true }\n'
@@ -49,7 +50,7 @@ class Laboratory:
         for name in names:
             self.gates[name].set()
 
-    async def until_started(self, *names: str, seconds: float = 10.0) -> None:
+    async def until_started(self, *names: str, seconds: float = WAIT_SECONDS) -> None:
         async with asyncio.timeout(seconds):
             while not set(names) <= set(self.started):
                 self._changed.clear()

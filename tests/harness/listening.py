@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.harness.stream.event_hub import EventHub
+from tests.driver.daemon_process import WAIT_SECONDS
 
 Frame = dict[str, Any]
 
@@ -57,7 +58,7 @@ class Listener:
             if until is not None and self.of(until):
                 return
 
-    async def until(self, condition: Callable[[], bool], *, seconds: float = 10) -> None:
+    async def until(self, condition: Callable[[], bool], *, seconds: float = WAIT_SECONDS) -> None:
         """Wait until the condition holds for what has been collected."""
         async with asyncio.timeout(seconds):
             while not condition():

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tests.driver.language_servers import ROOT, server_path
-from tests.driver.sessions import check_stream, driven, restarted, write_project
+from tests.driver.sessions import WAIT_SECONDS, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Delay, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -80,7 +80,7 @@ def looks_until_told(request: RecordedRequest) -> Reply:
 
 
 async def until_hanging(log: Path) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             if log.exists() and b'"hanging"' in log.read_bytes():
                 return

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.driver.loop_watch import LongestTurn, watched_loop
-from tests.driver.sessions import Driver, check_stream, driven
+from tests.driver.sessions import WAIT_SECONDS, Driver, check_stream, driven
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -144,7 +144,7 @@ async def test_two_hundred_runs_leave_no_task_and_no_file_open(
             await driver.new_session()
         await run_some(40)
         gc.collect()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while len(asyncio.all_tasks()) > tasks or open_files() > files:  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0.05)
         assert fake.request_count == 2 * 205

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.harness.sessions.capacity import Capacity, Claim
-from tests.driver.sessions import Driver, driven, write_project
+from tests.driver.sessions import WAIT_SECONDS, Driver, driven, write_project
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -29,7 +29,7 @@ class Gated:
         return Reply((Text(f"to {text}"), self.holds[text]))
 
     async def asked(self, text: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while text not in self.holds:
                 await self._fake.changed()
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.config import Settings, load_settings
 from app.observability import MASK, Redactor
-from tests.driver.sessions import Driver, driven, provider_settings
+from tests.driver.sessions import WAIT_SECONDS, Driver, driven, provider_settings
 from tests.fakes.provider_script import Hold, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -49,7 +49,7 @@ def text_of(fake: FakeProvider, model: str, key: str) -> str:
 
 
 async def until_the_alias_is(driver: Driver, chain: list[str]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             if (await driver.call("GET", "/models"))["items"][0]["chain"] == chain:
                 return

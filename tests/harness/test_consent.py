@@ -11,7 +11,15 @@ import pytest
 
 from app.harness.projects.permissions import RuleScope
 from app.storage.unit_of_work import UnitOfWork
-from tests.driver.sessions import PROJECT_YAML, Driver, check_stream, driven, restarted, write_project
+from tests.driver.sessions import (
+    PROJECT_YAML,
+    WAIT_SECONDS,
+    Driver,
+    check_stream,
+    driven,
+    restarted,
+    write_project,
+)
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool, answer, results, until_asked
@@ -251,7 +259,7 @@ async def test_stopping_the_run_withdraws_the_question_at_once(
     async with asked.watching() as watch:
         await asked.post("Push")
         (question,) = await until_asked(watch)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             await asked.session_call("POST", "/cancel")
         await watch.until_state("idle")
         late = await answer(asked, question, answer="once", status=409)
@@ -398,7 +406,7 @@ async def test_a_change_while_the_rules_are_read_is_not_missed(asked: Driver) ->
     storage.read = slow  # type: ignore[method-assign]
     place = (asked.project_id, asked.session_id)
     reading = asyncio.create_task(permissions.applying_to(*place))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await permissions.add(RuleScope(*place), "lab.ask", "git *", "deny", "operator")
         late.set()
         assert len(await reading) == 1

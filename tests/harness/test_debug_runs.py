@@ -14,7 +14,15 @@ from app.config import load_settings
 from app.daemon.debug_adapters import debug_declarations
 from app.harness.dsl.spec_sections import DapSection
 from tests.driver.debug_desk import gone, lives
-from tests.driver.sessions import PROJECT_YAML, Driver, Watch, check_stream, driven, write_project
+from tests.driver.sessions import (
+    PROJECT_YAML,
+    WAIT_SECONDS,
+    Driver,
+    Watch,
+    check_stream,
+    driven,
+    write_project,
+)
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -80,7 +88,7 @@ async def until_launched(watch: Watch, folder: Path) -> list[int]:
 
 async def audited(driver: Driver, event: str) -> list[dict[str, Any]]:
     """Return the events once there is one: nobody waits for their being stored."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             found = (await driver.call("GET", f"/audit?event={event}&limit=50"))["items"]
             if found:

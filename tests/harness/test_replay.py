@@ -16,6 +16,7 @@ from app.harness.stream import subscription
 from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage
 from tests.driver import rows
+from tests.driver.daemon_process import WAIT_SECONDS
 
 SESSION = "ses_00001"
 
@@ -47,7 +48,7 @@ async def test_a_page_of_large_frames_is_bounded_in_bytes(
     await anext(batches)  # sync
     told: list[int] = []
     while len(told) < len(sizes):
-        batch = await asyncio.wait_for(anext(batches), 10)
+        batch = await asyncio.wait_for(anext(batches), WAIT_SECONDS)
         told += [seq for seq, _, _ in batch]
         assert len(batch) == 1 or sum(len(text) for _, _, text in batch) <= 10_000
     assert told == list(range(1, len(sizes) + 1))
@@ -69,7 +70,7 @@ async def test_a_client_that_the_retention_overtakes_gets_notice_and_goes_on_beh
     assert await storage.write(lambda uow: uow.events.trim_older_than(2**60, limit=6)) == 6
     frames: list[dict[str, Any]] = []
     while not frames or frames[-1]["seq"] < 10:
-        batch = await asyncio.wait_for(anext(batches), 10)
+        batch = await asyncio.wait_for(anext(batches), WAIT_SECONDS)
         frames += [orjson.loads(text) for _, _, text in batch]
     assert [(frame["type"], frame["seq"]) for frame in frames] == [
         ("resync", 6),

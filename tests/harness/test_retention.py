@@ -18,7 +18,7 @@ from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows
 from tests.driver.daemon import Daemon, running_daemon
-from tests.driver.sessions import driven
+from tests.driver.sessions import WAIT_SECONDS, driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -44,7 +44,7 @@ async def first_frames(daemon: Daemon, session_id: str, after_seq: int) -> list[
 
 async def until_trimmed(daemon: Daemon, session_id: str) -> list[dict[str, Any]]:
     """Return the first frames once the daemon has trimmed the log, which it does soon after its start."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             frames = await first_frames(daemon, session_id, 0)
             if frames[0]["type"] == "resync":

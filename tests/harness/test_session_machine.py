@@ -34,7 +34,7 @@ from app.states import (
 from app.storage.models import Interaction
 from tests.driver.daemon import settings_for
 from tests.driver.rounds import rounds
-from tests.driver.sessions import PROJECT_YAML, write_project
+from tests.driver.sessions import PROJECT_YAML, WAIT_SECONDS, write_project
 from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 
@@ -87,8 +87,8 @@ class Expected:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Look again and again, for at most ten seconds: what is looked at is in the database."""
-    async with asyncio.timeout(10):
+    """Look again and again: what is looked at is in the database."""
+    async with asyncio.timeout(WAIT_SECONDS):
         while not await condition():  # noqa: ASYNC110 - a row in the database has no event
             await asyncio.sleep(0.002)
 
@@ -196,7 +196,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     async def _settled(self) -> None:
         """Wait until each session is in the state that it must reach, with its request under way."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             for expected in self.sessions:
                 await until(lambda key=expected: self._has_state(key))  # type: ignore[misc]
                 while expected.state == "running" and not self.holds.get(expected.id):

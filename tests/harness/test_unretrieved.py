@@ -13,7 +13,7 @@ import pytest
 from app.harness.checkpoints.worktrees import Worktrees
 from app.storage.backup import upgrade
 from tests.driver.outages import StoppedServer
-from tests.driver.sessions import Driver, driven, write_project
+from tests.driver.sessions import WAIT_SECONDS, Driver, driven, write_project
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import LAB_YAML, Laboratory
@@ -59,7 +59,7 @@ async def test_a_session_is_deleted_while_its_files_are_noted(
     noting = list(notes._tasks)
     await driver.session_call("DELETE", status=204)
     gate.set()
-    await asyncio.wait(noting, timeout=15)
+    await asyncio.wait(noting, timeout=WAIT_SECONDS)
     assert all(task.done() and task.exception() is None for task in noting)
     del noting
     assert await collected(problems) == []

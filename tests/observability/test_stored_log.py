@@ -19,7 +19,7 @@ from app.errors import StorageError
 from app.harness.stream.event_hub import EventHub
 from app.observability import MASK, Redactor, log_event
 from app.storage.storage import Storage
-from tests.driver.sessions import Driver, driven, provider_settings, write_project
+from tests.driver.sessions import WAIT_SECONDS, Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 
@@ -57,7 +57,7 @@ async def logs(driver: Driver, **query: Any) -> dict[str, Any]:
 
 async def stored(driver: Driver, count: int, **query: Any) -> list[dict[str, Any]]:
     """Wait until so many entries are there, and return them, the newest first."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             found = await logs(driver, **query)
             if found["total"] >= count:
@@ -198,7 +198,7 @@ async def test_a_database_that_fails_does_not_fill_the_log_about_itself(
     running = asyncio.create_task(store.run())
     try:
         LOGGER.error("the first")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             await storage.enough.wait()
     finally:
         root.removeHandler(store)

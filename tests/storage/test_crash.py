@@ -56,7 +56,7 @@ def write_until_killed(url: str | None, data_dir: Path, answers: int) -> set[int
     heard = [process.stdout.readline() for _ in range(answers)]
     process.send_signal(signal.SIGKILL)
     heard += process.stdout.readlines()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
     # The last line may have been cut by the kill.
     return {int(line) for line in heard if line.endswith(b"\n")}

@@ -64,7 +64,7 @@ def test_the_lock_of_a_killed_process_holds_no_longer(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match=str(process.pid)):
         DataFolderLock(tmp_path).acquire()
     process.kill()
-    process.wait(10)
+    process.wait(60)
     process.stdin.close()
     process.stdout.close()
     assert (tmp_path / "daemon.lock").read_bytes()

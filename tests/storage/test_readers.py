@@ -13,6 +13,7 @@ from app.errors import StorageError
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows
+from tests.driver.daemon_process import WAIT_SECONDS
 
 
 @pytest.mark.parametrize("whole_rows", [False, True])
@@ -29,11 +30,11 @@ async def test_a_read_sees_one_state_while_others_write(storage: Storage, whole_
     def look_twice(unit: UnitOfWork) -> tuple[int, int]:
         before = look(unit)
         looked.set()
-        assert written.wait(10)
+        assert written.wait(WAIT_SECONDS)
         return before, look(unit)
 
     reading = asyncio.create_task(storage.read(look_twice))
-    assert await asyncio.to_thread(looked.wait, 10)
+    assert await asyncio.to_thread(looked.wait, WAIT_SECONDS)
     await storage.write(lambda unit: unit.messages.add(rows.message(2)))
     written.set()
     assert await reading == (1, 1)
@@ -113,7 +114,7 @@ async def test_a_unit_that_reads_before_it_writes_keeps_other_processes_out(tmp_
         return came_in
 
     first = storage.submit(read_then_write)
-    assert await asyncio.to_thread(has_read.wait, 10)
+    assert await asyncio.to_thread(has_read.wait, WAIT_SECONDS)
     await other.write(
         lambda unit: unit.messages.add(rows.message(unit.messages.last_position("ses_00001") + 1))
     )

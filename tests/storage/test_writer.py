@@ -14,6 +14,7 @@ from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.storage.writer import Lane
 from tests.driver import rows
+from tests.driver.daemon_process import WAIT_SECONDS
 
 
 class Gate:
@@ -26,10 +27,10 @@ class Gate:
 
     def _wait(self, _: UnitOfWork) -> None:
         self._entered.set()
-        assert self._leave.wait(10)
+        assert self._leave.wait(WAIT_SECONDS)
 
     async def __aenter__(self) -> Gate:
-        assert await asyncio.to_thread(self._entered.wait, 10)
+        assert await asyncio.to_thread(self._entered.wait, WAIT_SECONDS)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -209,7 +210,7 @@ async def test_a_crash_of_the_writer_fails_everything_that_waits(storage: Storag
             storage.submit(crash),
             storage.submit(lambda unit: unit.messages.add(rows.message(2))),
         ]
-    told = await asyncio.wait_for(asyncio.gather(*futures, return_exceptions=True), 10)
+    told = await asyncio.wait_for(asyncio.gather(*futures, return_exceptions=True), WAIT_SECONDS)
     assert all(isinstance(answer, StorageError) and "crashed" in str(answer) for answer in told)
     with pytest.raises(StorageError, match="crashed"):
         await storage.write(rows.family)
