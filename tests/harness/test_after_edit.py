@@ -11,13 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
+from app.tools.after_edit.edit_checks import FeedbackLimits
 from tests.driver.language_servers import ROOT, server_path
 from tests.driver.sessions import WAIT_SECONDS, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Delay, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
-LATE = ("--late-diagnostics", "2.8")
+LATE = ("--late-diagnostics", "5")
+"""The result of an edit waits for two seconds: what comes of it has the rest, on a busy machine, too."""
 NOTE = "A note of the daemon"
 YAML = """\
 version: 1
@@ -79,6 +81,13 @@ def looks_until_told(request: RecordedRequest) -> Reply:
     return Reply((Delay(0.3), ToolCall("file_read", look, id=f"look{len(messages)}")))
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit waits for its answer as long as a busy machine takes."""
+    limits = FeedbackLimits(before=30.0, before_beside=30.0, after=30.0, late=60.0)
+    monkeypatch.setattr("app.tools.after_edit.edit_feedback.FeedbackLimits", lambda: limits)
+
+
 async def until_hanging(log: Path) -> None:
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
@@ -90,7 +99,7 @@ async def until_hanging(log: Path) -> None:
 @pytest.mark.needs("cages")
 @pytest.mark.requirement("language_servers.after_edit.run")
 async def test_the_model_is_sent_the_new_errors_with_the_result(
-    tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
+    tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any], patient: None
 ) -> None:
     async with driven(tmp_path / "data", shop(tmp_path), **settings_overrides) as driver:
         fake.script(asked(), edited(), text_reply("Done."))
