@@ -64,6 +64,7 @@ async def test_the_next_call_of_a_running_turn_goes_where_the_alias_points_now(
     async with driver.watching() as watch:
         await driver.post("Go")
         await watch.until_type("step.started")
+        await fake.until_requests(1)
         config.write_text(text_of(fake, "model-b", "sk-another-key-of-it"))
         await until_the_alias_is(driver, ["fake:model-b"])
         hold.gate.set()
