@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.driver.sessions import Driver, Watch, check_stream, driven
+from tests.driver.sessions import WAIT_SECONDS, Driver, Watch, check_stream, driven
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import until
@@ -66,8 +66,14 @@ async def test_a_resume_goes_on_where_it_stopped_and_marks_the_checkpoint(
     assert len((await driver.session_call("GET", "/runs"))["items"]) == 2
 
 
+@pytest.fixture
+def long_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has to happen within the grace of a pause does so on a busy machine, too."""
+    monkeypatch.setattr("app.harness.sessions.session.PAUSE_GRACE_SECONDS", WAIT_SECONDS)
+
+
 async def test_a_resume_after_a_pause_in_tools_needs_no_further_message(
-    lab_driver: Driver, fake: FakeProvider, lab: Laboratory
+    lab_driver: Driver, fake: FakeProvider, lab: Laboratory, long_grace: None
 ) -> None:
     driver = lab_driver
     fake.script(Reply((ToolCall("lab_wait", {"name": "a"}, id="c1"),)), text_reply("Done."))
@@ -107,7 +113,7 @@ async def test_a_tool_that_outlasts_the_grace_of_a_pause_is_stopped_and_answered
 
 
 async def test_a_cancel_during_the_grace_of_a_pause_wins(
-    lab_driver: Driver, fake: FakeProvider, lab: Laboratory
+    lab_driver: Driver, fake: FakeProvider, lab: Laboratory, long_grace: None
 ) -> None:
     driver = lab_driver
     fake.script(Reply((ToolCall("lab_wait", {"name": "a"}, id="c1"),)))
