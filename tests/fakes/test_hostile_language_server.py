@@ -18,6 +18,7 @@ from app.bridges.processes.child import Child
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.rpc.message_stream import PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer
+from tests.driver.daemon_process import WAIT_SECONDS
 
 SERVER = Path(__file__).parent / "hostile_language_server.py"
 URI = "file:///project/a.txt"
@@ -57,12 +58,12 @@ class Session:
         params = {"textDocument": {"uri": URI, "version": version}, "contentChanges": [{"text": text}]}
         self.peer.notify("textDocument/didChange", params)
 
-    async def request(self, method: str, params: Any = None, seconds: float = 20) -> Any:
+    async def request(self, method: str, params: Any = None, seconds: float = WAIT_SECONDS) -> Any:
         async with asyncio.timeout(seconds):
             return await self.peer.request(method, params)
 
     async def has_published(self, count: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(2 * WAIT_SECONDS):
             while len(self.published) < count:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -143,6 +144,9 @@ async def test_it_hangs_and_hears_no_signal(talk: Any) -> None:
             with pytest.raises(TimeoutError):
                 await it.request("textDocument/hover", AT_WORD, 0.2)
         os.kill(it.child.pid, signal.SIGTERM)
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not it.events("signal"):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         assert not await it.child.has_ended(0.3)
         assert it.events("signal") == [{"event": "signal", "number": signal.SIGTERM}]
         assert len(it.events("child")) == 2
@@ -157,13 +161,13 @@ async def test_it_sends_garbage(talk: Any, garbage: str) -> None:
 
 
 async def test_answers_come_late_out_of_order_twice_or_not(talk: Any) -> None:
-    behaviour = ["--reorder", "3", "--duplicate", "--delay", "a=0.1", "--never-answer", "b"]
+    behaviour = ["--reorder", "3", "--duplicate", "--delay", "a=2", "--never-answer", "b"]
     async with talk(*behaviour) as it:
         await it.begin()
         ended: list[str] = []
 
         async def ask(method: str) -> None:
-            await it.request(method, AT_WORD, 1)
+            await it.request(method, AT_WORD, 0.5 if method == "b" else WAIT_SECONDS)
             ended.append(method)
 
         names = ["a", "b", "textDocument/hover", "textDocument/references", "textDocument/definition"]
@@ -188,7 +192,7 @@ async def test_diagnostics_are_late_stale_or_without_version(talk: Any) -> None:
         it.change(2, "good")
         await it.has_published(3)
         assert [one["version"] for one in it.published] == [1, 2, 1]
-    async with talk("--late-diagnostics", "0.2", "--unversioned") as it:
+    async with talk("--late-diagnostics", "2", "--unversioned") as it:
         await it.begin()
         await it.request("textDocument/hover", AT_WORD)
         assert it.published == []
@@ -234,7 +238,7 @@ async def test_it_writes_to_stderr_grows_and_reads_no_more(talk: Any) -> None:
 
 @pytest.mark.parametrize(("way", "code"), [("late", 0), ("never", None), ("crash", 5), ("at-shutdown", 0)])
 async def test_it_does_not_end_as_it_should(talk: Any, way: str, code: int | None) -> None:
-    async with talk("--exit", way, "--exit-seconds", "0.5") as it:
+    async with talk("--exit", way, "--exit-seconds", "2") as it:
         await it.begin()
         if way == "at-shutdown":
             with pytest.raises(PeerClosed):
@@ -243,5 +247,5 @@ async def test_it_does_not_end_as_it_should(talk: Any, way: str, code: int | Non
             await it.request("shutdown")
             it.peer.notify("exit")
         assert not (way == "late" and await it.child.has_ended(0.2))
-        assert await it.child.has_ended(0.8 if code is None else 10) is (code is not None)
+        assert await it.child.has_ended(0.8 if code is None else WAIT_SECONDS) is (code is not None)
         assert it.child.exit_code == code

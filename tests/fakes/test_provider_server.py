@@ -15,6 +15,7 @@ from app.harness.providers.deltas import Finished, TextDelta, ToolCallReady
 from app.harness.providers.drivers.openai.adapter import OpenAIProvider
 from app.harness.providers.provider import ModelRequest
 from app.messages import TextBlock, ToolSpec, UserMessage
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.fakes.provider_script import RecordedRequest, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider, wire_for
 
@@ -35,7 +36,7 @@ async def test_the_loop_mode_calls_a_tool_again_and_again_then_answers() -> None
     )
     try:
         assert process.stdout is not None
-        line = orjson.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+        line = orjson.loads(await asyncio.wait_for(process.stdout.readline(), WAIT_SECONDS))
         settings = ProviderSettings(driver="openai", base_url=f"http://127.0.0.1:{line['port']}")
         connection = Connection("fake", settings, default_base_url="")
         provider = OpenAIProvider("fake", settings, connection)
