@@ -30,6 +30,7 @@ from app.harness.stream.subscription import PAGE
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.harness.listening import Listener
 
 SESSION = "ses_00001"
@@ -209,7 +210,8 @@ async def test_a_frame_is_not_published_before_its_commit_and_none_overtakes_it(
 ) -> None:
     gate = threading.Event()
     async with Listener.on(hub, SESSION) as listener:
-        blocking = storage.submit(lambda _: gate.wait(10))
+        await listener.until_type("sync")
+        blocking = storage.submit(lambda _: gate.wait(WAIT_SECONDS))
         recorded = stream.record([title(1)])
         stream.emit(delta("m", "later"))
         await asyncio.wait({blocking, recorded}, timeout=0.2)
