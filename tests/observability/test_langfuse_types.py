@@ -24,6 +24,7 @@ from tests.fakes.provider_script import Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import CollectedSpan, Collector, collecting
 
+pytestmark = pytest.mark.usefixtures("patient_traces")
 NAMES = {value for name, value in vars(Names).items() if name.isupper()}
 ALIASES = {"langfuse.user.id": Names.TRACE_USER_ID, "langfuse.session.id": Names.TRACE_SESSION_ID}
 """Names that the server documents and its SDK does not use, and the SDK's."""

@@ -20,7 +20,7 @@ CHILDREN = 10
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
+def collector(patient_traces: None) -> Iterator[Collector]:
     with collecting() as running:
         yield running
 

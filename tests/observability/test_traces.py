@@ -16,8 +16,8 @@ import pytest
 from app.config import load_settings
 from app.daemon.trace_destinations import trace_findings
 from app.messages import Usage
-from app.observability.otel import SEND_SECONDS, STOP_SECONDS
-from tests.driver.sessions import driven, provider_settings, write_project
+from app.observability.otel import STOP_SECONDS
+from tests.driver.sessions import WAIT_SECONDS, driven, provider_settings, write_project
 from tests.fakes.provider_script import Document, Hold, Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import Collector, collecting
@@ -27,7 +27,7 @@ SECRET = "sk-0123456789abcdefghij"
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
+def collector(patient_traces: None) -> Iterator[Collector]:
     with collecting() as running:
         yield running
 
@@ -330,16 +330,21 @@ async def test_a_collector_that_talks_without_end_is_not_listened_to(
                 fake.script(Reply((Text("Done."),)))
                 await driver.run(f"Turn {number}")
                 # The next batch is sent although the answer to this one has not ended.
-                async with asyncio.timeout(10):
-                    await asyncio.to_thread(collector.until, 2 * (number + 1))
-    assert len(collector.requests) == 3
+                await asyncio.to_thread(collector.until, 2 * (number + 1))
+    assert len(collector.requests) >= 3
 
 
 @pytest.mark.parametrize("trouble", ["refused", "hangs", "error"])
 @pytest.mark.requirement("observability.dead")
 async def test_an_endpoint_that_does_not_work_neither_slows_nor_fails_a_run(
-    tmp_path: Path, fake: FakeProvider, trouble: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    fake: FakeProvider,
+    trouble: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # What waits for the endpoint waits for longer than any machine is busy.
+    monkeypatch.setattr("app.observability.otel.SEND_SECONDS", 2 * WAIT_SECONDS)
     root = write_project(tmp_path / "shop")
     with collecting(hangs=trouble == "hangs", status=500) as collector:
         url = "http://127.0.0.1:1" if trouble == "refused" else collector.url
@@ -353,7 +358,7 @@ async def test_an_endpoint_that_does_not_work_neither_slows_nor_fails_a_run(
                 watch = await driver.run(f"Turn {number}")
                 (ended,) = watch.of("run.ended")
                 assert (ended["payload"]["state"], ended["payload"]["reason"]) == ("succeeded", "stop")
-                assert ended["payload"]["duration_ms"] < SEND_SECONDS * 1000 / 2, "it has waited for nobody"
+                assert ended["payload"]["duration_ms"] < WAIT_SECONDS * 1000 / 2, "it has waited for nobody"
             stopping = time.monotonic()
         assert time.monotonic() - stopping < STOP_SECONDS + 7, "the stop has a deadline"
         if trouble != "refused":
