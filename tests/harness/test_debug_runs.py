@@ -152,7 +152,7 @@ async def test_a_run_that_ends_by_itself_ends_its_debug_session(
 async def test_the_next_run_starts_again_with_the_breakpoints_kept(
     driver: Driver, fake: FakeProvider
 ) -> None:
-    short = {**LAUNCH, "script": "short.py"}
+    short = {**LAUNCH, "script": "short.py", "timeout": 60_000}
     place = {"action": "set_breakpoint", "path": "short.py", "line": 2}
     fake.script(
         Reply((ToolCall("debug", place, "a"), ToolCall("debug", short, "b"))),
