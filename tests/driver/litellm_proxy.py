@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import orjson
 import pytest
 
 from tests.driver.machine import Lack
+from tests.driver.ports import HeldPort
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / ".litellm" / "bin" / "litellm"
@@ -57,7 +57,8 @@ async def litellm_proxy(folder: Path, upstream: str) -> AsyncIterator[LitellmPro
     config = {"model_list": models, "general_settings": {"master_key": KEY}}
     file = folder / "litellm.json"
     file.write_bytes(orjson.dumps(config))  # JSON is YAML
-    port = _free_port()
+    held = HeldPort()
+    port = held.number
     with (folder / "litellm.log").open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             PROGRAM,
@@ -81,6 +82,7 @@ async def litellm_proxy(folder: Path, upstream: str) -> AsyncIterator[LitellmPro
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
+        held.close()
 
 
 async def _until_ready(process: asyncio.subprocess.Process, url: str, log: Path) -> None:
@@ -93,10 +95,3 @@ async def _until_ready(process: asyncio.subprocess.Process, url: str, log: Path)
             except httpx2.TransportError:
                 pass
             await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port

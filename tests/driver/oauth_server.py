@@ -16,6 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from tests.driver.ports import HeldPort
+
 SCRIPT = Path(__file__).parents[1] / "fakes" / "oauth_mcp_server.py"
 START_SECONDS = 60.0
 BROWSER = """\
@@ -32,7 +34,8 @@ class OAuthServer:
     """The server, until the block ends."""
 
     def __init__(self, *options: str) -> None:
-        self.port = self.free_port()
+        self._held = HeldPort()
+        self.port = self._held.number
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._options = options
 
@@ -63,6 +66,7 @@ class OAuthServer:
     def __exit__(self, *_how: object) -> None:
         self._process.kill()
         self._process.wait()
+        self._held.close()
 
     def control(self, **wish: Any) -> dict[str, Any]:
         """Steer it, and return what it has seen since the call before: `grants`, the tokens that it was

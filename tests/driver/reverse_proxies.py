@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.driver.daemon_process import REPOSITORY
 from tests.driver.machine import find_deployment_tool, find_nginx
+from tests.driver.ports import HeldPort
 
 EXAMPLES = REPOSITORY / "examples" / "proxy"
 NAME = "kaged.example.org"
@@ -57,7 +58,8 @@ async def running_proxy(
 ) -> AsyncIterator[ReverseProxy]:
     """Run `nginx` or `caddy` with its example. `backends` are the daemons by the names in it."""
     folder.mkdir()
-    proxy = ReverseProxy(free_port(), await _certified(folder))
+    held = HeldPort()
+    proxy = ReverseProxy(held.number, await _certified(folder))
     start = _nginx if which == "nginx" else _caddy
     command, environment = start(folder, proxy, backends, sign_in)
     with (folder / "log").open("wb") as log:
@@ -71,6 +73,7 @@ async def running_proxy(
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
         await process.wait()
+        held.close()
 
 
 def free_port() -> int:
