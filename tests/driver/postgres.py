@@ -56,7 +56,7 @@ class PostgresServer:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=110,
             check=False,
             **who,  # type: ignore[call-overload]
         )
@@ -64,10 +64,10 @@ class PostgresServer:
             raise RuntimeError(f"{command[0]} failed: {done.stdout}{done.stderr}")
 
     def start(self) -> None:
-        self.run("pg_ctl", "-D", "data", "-l", "log", "-w", "-t", "60", "start")
+        self.run("pg_ctl", "-D", "data", "-l", "log", "-w", "-t", "100", "start")
 
     def stop(self, mode: str = "immediate") -> None:
-        self.run("pg_ctl", "-D", "data", "-m", mode, "-w", "stop")
+        self.run("pg_ctl", "-D", "data", "-m", mode, "-w", "-t", "100", "stop")
 
 
 def find_binaries() -> Path | None:
