@@ -27,7 +27,7 @@ from app.harness.dsl.starter import write_starter
 from tests.driver.machine import TOOLS, Lack
 from tests.driver.sessions import Driver, driven
 
-pytestmark = pytest.mark.requirement("in_use.root")
+pytestmark = [pytest.mark.requirement("in_use.root"), pytest.mark.timeout(600)]
 ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = Path(os.path.realpath(ROOT / ".language-servers" / "bin"))
 ADAPTERS = Path(os.path.realpath(ROOT / ".debug-adapters" / "bin"))

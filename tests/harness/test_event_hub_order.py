@@ -233,6 +233,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.requirement("websocket.order", "websocket.resume")
 def test_every_listener_gets_every_durable_frame_once_and_in_order(
     runner: asyncio.Runner, tmp_path: Path

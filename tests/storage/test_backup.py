@@ -292,6 +292,7 @@ print(between - before, peak() - between)
 """
 
 
+@pytest.mark.timeout(300)
 async def test_rows_of_many_megabytes_are_not_all_held_at_once(tmp_path: Path) -> None:
     for name, count in (("small", 1), ("large", 100)):
         storage = await Storage.open(None, tmp_path / name)
@@ -306,7 +307,7 @@ async def test_rows_of_many_megabytes_are_not_all_held_at_once(tmp_path: Path) -
         check=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONPATH": "."},
     )

@@ -104,14 +104,14 @@ def test_no_use_of_a_swapped_folder_escapes(arena):
     _check(arena, _race(arena, ROUNDS))
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.requirement("cages.paths.races")
 def test_no_use_escapes_where_the_kernel_cannot_help(arena, monkeypatch):
     monkeypatch.setattr(descriptors, "_syscall", lambda: None)
     _check(arena, _race(arena, FEWER))
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kernel_helps", [True, False])
 @pytest.mark.requirement("cages.paths.races")
 def test_no_use_of_what_is_granted_reaches_what_is_not(tmp_path, kernel_helps, monkeypatch):
