@@ -30,7 +30,7 @@ async def test_a_cancel_closes_the_connection_and_keeps_what_was_said(
         left = await fake.until_disconnects()
         await watch.until_state("idle")
 
-    assert left - asked < 10
+    assert left - asked < 20
     assert answer["state"] == "idle"
     check_stream(watch.frames)
     assert watch.of("message.end")[0]["payload"]["stopReason"] == "aborted"
@@ -77,7 +77,7 @@ async def test_a_running_tool_and_one_that_waits_for_it_are_stopped_and_both_ans
         await watch.until(lambda f: f["type"] == "message.tool_result")
         asked = time.monotonic()
         assert (await driver.session_call("POST", "/cancel"))["state"] == "idle"
-        assert time.monotonic() - asked < 10
+        assert time.monotonic() - asked < 20
         await watch.until_state("idle")
 
     check_stream(watch.frames)
@@ -136,7 +136,7 @@ async def test_a_run_that_waits_before_its_next_attempt_is_cancelled_at_once(
         await watch.until_state("idle")
 
     assert retry["payload"]["delay_ms"] >= 29_000
-    assert took < 10
+    assert took < 20
     assert fake.request_count == 1
     check_stream(watch.frames)
 

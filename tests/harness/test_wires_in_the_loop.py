@@ -223,7 +223,7 @@ async def test_a_429_with_retry_after_is_waited_for_and_reported_and_the_message
     watch = await driver.run("Go")
 
     assert fake.requests[1].at - fake.requests[0].at >= 0.99
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 20
     retry = watch.of("model.retry")[0]["payload"]
     assert (retry["error"], retry["attempt"], retry["provider"]) == ("rate_limited", 1, "fake")
     assert retry["delay_ms"] >= 999
@@ -270,7 +270,7 @@ async def test_a_stalled_stream_is_cancelled_at_once(driver: Driver, fake: FakeP
         await watch.until_text("Hm")
         asked = time.monotonic()
         await driver.session_call("POST", "/cancel")
-        assert await fake.until_disconnects() - asked < 10
+        assert await fake.until_disconnects() - asked < 20
         await watch.until_state("idle")
     check_stream(watch.frames)
     assert (await driver.messages())[-1]["content"] == "Hm"

@@ -360,7 +360,7 @@ async def test_an_endpoint_that_does_not_work_neither_slows_nor_fails_a_run(
                 assert (ended["payload"]["state"], ended["payload"]["reason"]) == ("succeeded", "stop")
                 assert ended["payload"]["duration_ms"] < WAIT_SECONDS * 1000 / 2, "it has waited for nobody"
             stopping = time.monotonic()
-        assert time.monotonic() - stopping < STOP_SECONDS + 7, "the stop has a deadline"
+        assert time.monotonic() - stopping < STOP_SECONDS + 27, "the stop has a deadline"
         if trouble != "refused":
             assert collector.asked.is_set()
     told = [record for record in caplog.records if record.name == "kaged.traces"]

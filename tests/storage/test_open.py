@@ -279,7 +279,7 @@ def test_a_start_that_needs_no_migration_does_not_load_alembic(tmp_path: Path) -
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=110,
         env={"PYTHONPATH": "."},
     )
     assert done.stdout == "[]\n"
