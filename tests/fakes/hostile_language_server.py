@@ -17,12 +17,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,7 @@ def arguments() -> argparse.Namespace:
         help="so many files with 1,000 diagnostics each after each change",
     )
     add("--flood-requests", type=int, default=0, help="so many requests to the client at `initialized`")
+    add("--hold", type=Path, help="no diagnostics are sent, published or asked for, while this file is there")
     add("--late-diagnostics", type=float, default=0, help="seconds until those of a version are published")
     add(
         "--stale-diagnostics",
@@ -241,6 +245,9 @@ class Server:
         self.root = Path()
         self.delays = dict(part.split("=") for part in options.delay)
         self.asked = 0
+        self.waiting: queue.Queue[Callable[[], None]] = queue.Queue()
+        if options.hold is not None:
+            threading.Thread(target=self.send_held, daemon=True).start()
 
     def run(self) -> int:
         while (message := self.wire.receive()) is not None:
@@ -314,8 +321,25 @@ class Server:
             self.wire.send_raw(b"x" * 65536)
         self.wire.send_raw(GARBAGE[self.options.garbage])
 
+    def once_let(self, send: Callable[[], None]) -> None:
+        """Send at once, or when nobody holds it any more, in order."""
+        if self.options.hold is None:
+            send()
+        else:
+            self.waiting.put(send)
+
+    def send_held(self) -> None:
+        while True:
+            send = self.waiting.get()
+            while self.options.hold.exists():
+                time.sleep(0.01)
+            send()
+
     def answer(self, number: Any, method: str, result: Any) -> None:
         message = {"id": number, "result": result}
+        if method == "textDocument/diagnostic" and self.options.hold is not None:
+            self.once_let(partial(self.wire.send, message))
+            return
         if method in self.delays:
             timer = threading.Timer(float(self.delays[method]), self.wire.send, [message])
             timer.daemon = True
@@ -470,7 +494,7 @@ class Server:
             timer.daemon = True
             timer.start()
         else:
-            self.publish(uri, *self.documents[uri])
+            self.once_let(partial(self.publish, uri, *self.documents[uri]))
         if self.options.stale_diagnostics and before is not None:
             self.publish(uri, *before)
 

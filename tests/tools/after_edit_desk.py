@@ -19,7 +19,7 @@ from tests.tools.code.conftest import CodeDesk, code_desk
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
 PATIENT = FeedbackLimits(before=30.0, before_beside=30.0, after=30.0, late=60.0)
-"""For what is shown of real servers, on machines however slow."""
+"""For what is shown of servers that answer, on machines however slow."""
 HASTY = FeedbackLimits(before=0.3, before_beside=0.1, after=0.5)
 """So that a server need not be slow for long to be late."""
 
@@ -47,7 +47,8 @@ class EditDesk(CodeDesk):
         return await self.feedback.note(self.context.session_id, self.context.agent_path)
 
     def received(self, method: str) -> list[dict[str, Any]]:
-        events = [json.loads(line) for line in self.log.read_text().splitlines()]
+        whole = self.log.read_text().rpartition("\n")[0]  # it may be writing the next line
+        events = [json.loads(line) for line in whole.splitlines()]
         messages = [one["message"] for one in events if one["event"] == "received"]
         return [one for one in messages if one.get("method") == method]
 
@@ -57,7 +58,7 @@ class EditDesk(CodeDesk):
 
 @asynccontextmanager
 async def edit_desk(
-    base: Path, *behaviour: str, enabled: bool = True, wait: FeedbackLimits | None = None
+    base: Path, *behaviour: str, enabled: bool = True, wait: FeedbackLimits = PATIENT
 ) -> AsyncIterator[EditDesk]:
     """Open a desk where `.hos` files belong to the hostile server, with this behaviour."""
     log = base / "hostile.log"
