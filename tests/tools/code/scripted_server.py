@@ -4,7 +4,8 @@ Run as a program: the first argument is a JSON file with `capabilities` and `ans
 list under `$each` is given one by one, the last for ever; `$error` is an error, `$never` no answer,
 `$exit` the end of the process). `{root}` in a text is the URI of the project's root. What is
 published for a document is under `publish`: `items`, and `version` false to leave the version out.
-`statuses` are sent as its status once it is initialized. It takes `loading` seconds to load the project.
+`statuses` are sent as its status once it is initialized. It loads the project until there is the file
+`loading`.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ class Server:
                 return
 
     def load(self) -> None:
-        """Load the project: `loading` seconds long."""
+        """Load the project, as long as the script says."""
         steps = [{"kind": "begin", "title": "loading"}]
-        if seconds := self.script.get("loading", 0):
+        if loading := self.script.get("loading"):
             steps += [{"kind": "report", "message": "5/9", "percentage": 55}]
         for value in [*steps, {"kind": "end"}]:
-            if value["kind"] == "end":
-                time.sleep(seconds)
+            while loading and value["kind"] == "end" and not Path(loading).exists():
+                time.sleep(0.01)
             send({"method": "$/progress", "params": {"token": "load", "value": value}})
 
     def answer(self, number: Any, method: str, params: Any) -> None:

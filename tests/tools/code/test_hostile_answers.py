@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ async def scripted(
     answers: dict[str, Any] | None = None,
     *,
     tier: Tier | None = None,
-    load_seconds: float = 90.0,
+    limits: ServerLimits | None = None,
     **script: Any,
 ):
     """Open a desk where a server with this script is for `.scr` files; with `tier` it runs in a cage."""
@@ -40,7 +41,7 @@ async def scripted(
     program = shutil.copy(Path(__file__).with_name("scripted_server.py"), folder)
     command = (sys.executable, str(program), str(file))
     declared = Declared(language="scripted", command=command, extensions=(".scr",))
-    limits = ServerLimits(request_seconds=2.0, load_seconds=load_seconds, back_off=(0.01, 0.01))
+    limits = replace(limits or ServerLimits(), back_off=(0.01, 0.01))
     declarations = Declarations(project=(declared,))
     async with code_desk(base, limits=limits, declarations=declarations, tier=tier) as desk:
         desk.put_all({"a.scr": TEXT, "b.scr": TEXT, "src/c.scr": TEXT})
@@ -297,7 +298,7 @@ async def test_a_server_that_hangs_or_ends_is_reported(tmp_path):
         "textDocument/definition": {"$exit": True},
         "textDocument/references": {"$error": {"code": -32000, "message": "bad\x1b luck"}},
     }
-    async with scripted(tmp_path, answers) as desk:
+    async with scripted(tmp_path, answers, limits=ServerLimits(request_seconds=5.0)) as desk:
         assert (await desk.refused("hover", **HOVER)).code == "lsp_timeout"
         failed = await desk.refused("references", **HOVER)
         assert failed.code == "lsp_request_failed" and "\x1b" not in failed.error_text

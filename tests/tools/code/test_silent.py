@@ -8,7 +8,7 @@ import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared
 from app.tools.code import lsp
-from tests.bridges.lsp.conftest import HOSTILE, QUICK
+from tests.bridges.lsp.conftest import HOSTILE
 from tests.tools.code.conftest import code_desk
 
 
@@ -18,7 +18,7 @@ async def test_a_call_that_only_looks_is_given_up_in_all_and_says_after_how_long
     declared = Declared(
         language="hostile", command=(sys.executable, str(HOSTILE), *silent), extensions=(".hostile",)
     )
-    async with code_desk(tmp_path, limits=QUICK, declarations=Declarations(project=(declared,))) as desk:
+    async with code_desk(tmp_path, declarations=Declarations(project=(declared,))) as desk:
         desk.put("one.hostile", "word\n")
         await desk.lsp("symbols", path="one.hostile")
         monkeypatch.setattr(lsp, "CALL_SECONDS", 0.5)  # now that the server has started
