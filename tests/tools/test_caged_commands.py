@@ -12,8 +12,9 @@ import pytest
 
 from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.tier import Tier
-from app.tools.processes import call_processes
+from app.tools.processes.call_processes import IDLE_SECONDS
 from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
+from tests.driver.loop_clock import put_forward
 
 SHELL = {"capabilities": ["shell"]}
 
@@ -88,7 +89,8 @@ async def test_the_neighbour_without_a_cage_has_the_daemons_rights(machine):
 @pytest.mark.requirement("cages.where.shell")
 async def test_commands_of_a_run_share_a_cage_of_their_own(machine):
     first, second = agent(machine), agent(machine, run="run_2")
-    await output(first, "echo one > $HOME/kept; echo two > /tmp/kept; sleep 1000 & echo started")
+    asleep = "sleep 1000 & until grep -q sleep /proc/$!/comm; do :; done"
+    await output(first, f"echo one > $HOME/kept; echo two > /tmp/kept; {asleep}; echo started")
     assert await output(first, "cat $HOME/kept /tmp/kept; ps -e -o comm= | grep -c sleep") == "one\ntwo\n1"
     assert "No such file" in await output(second, "cat $HOME/kept")
     assert "sleep" not in await output(second, "ps -e -o comm=")
@@ -209,12 +211,16 @@ async def test_what_is_made_later_is_taken_away_at_the_end_of_the_run(machine):
 async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long(machine, monkeypatch):
     caged = agent(machine)
     directly = replace(caged, context=replace(caged.context, run_id=None))
-    await output(directly, "touch ~/kept")  # made before the time is short: making it takes a while
-    monkeypatch.setattr(call_processes, "IDLE_SECONDS", 0.7)
-    await output(directly, "(sleep 2; touch over) & echo")
-    await until((caged.root / "over").exists)
+    await output(directly, "touch ~/kept; (until test -e over; do sleep 0.05; done) & echo")
+    (key,) = (key for key in machine.cages._cages if "/direct" in key)
+    assert machine.cages.is_busy(key)
+    put_forward(monkeypatch, IDLE_SECONDS + 1)
+    await asyncio.sleep(0.1)  # the loop looks at its timers
     assert await output(directly, "ls ~") == "kept"
-    await until(lambda: not any("/direct" in key for key in machine.cages._cages))
+    (caged.root / "over").touch()
+    await until(lambda: not machine.cages.is_busy(key))
+    put_forward(monkeypatch, IDLE_SECONDS + 1)
+    await until(lambda: key not in machine.cages._cages)
     assert await output(directly, "ls ~; echo yes") == "yes"
 
 
@@ -248,10 +254,19 @@ async def test_processor_time_that_is_used_up_is_reported(machine):
 
 @pytest.mark.requirement("cages.kernel.limits")
 @pytest.mark.parametrize("tier", [FULL, Tier("off", "as the tests need it")], ids=lambda tier: tier.name)
-async def test_when_the_wall_time_is_over_everything_is_killed_and_reported(desk, tier):
+async def test_when_the_wall_time_is_over_everything_is_killed_and_reported(desk, tier, monkeypatch):
+    async def in_time(one: Any, command: str) -> Any:
+        """Run a command until the time is over, which begins with making the cage."""
+        began = desk.root / "began"
+        call = asyncio.create_task(one.call("shell.bash", command=f"touch began; {command}"))
+        await until(began.exists)
+        began.unlink()
+        put_forward(monkeypatch, 101)
+        return await call
+
     async with caged_machine(desk, tier) as machine:
-        caged = agent(machine, limits={"walltime_seconds": 1})
-        envelope = await caged.call("shell.bash", command="(setsid sleep 98761 &); sleep 98761")
+        caged = agent(machine, limits={"walltime_seconds": 100})
+        envelope = await in_time(caged, "(setsid sleep 98761 &); sleep 98761")
         assert not envelope.is_error
         assert envelope.data["exit_code"] == 137 and not envelope.data["timed_out"]
         (note,) = envelope.metadata.cage_notes
@@ -261,7 +276,7 @@ async def test_when_the_wall_time_is_over_everything_is_killed_and_reported(desk
         assert again.code == "walltime_exceeded" and again.metadata.cage_notes is None
         assert await output(agent(machine, run="run_2", limits={"walltime_seconds": 60}), "echo yes") == "yes"
         directly = replace(caged, context=replace(caged.context, run_id=None))
-        (note,) = (await directly.call("shell.bash", command="sleep 98761")).metadata.cage_notes
+        (note,) = (await in_time(directly, "sleep 98761")).metadata.cage_notes
         assert note.endswith("The next call begins with a new one.")
         assert await output(directly, "echo yes") == "yes"
     assert not (desk.root / "never").exists()
