@@ -9,6 +9,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -221,7 +222,9 @@ async def test_a_directory_swapped_for_a_link_never_lets_a_read_or_write_escape(
     desk.put("door/secret.txt", "harmless")
     codes: set[str | None] = set()
     with _swapping(desk.root, outside):
-        for turn in range(1000):
+        for turn in count():  # until the race was lost, however rarely the other process gets its turn
+            if turn >= 1000 and len(codes) > 1:
+                break
             read = await desk.call("file.read", path="door/secret.txt")
             assert SECRET not in read.model_text()
             written = await desk.call("file.create", path=f"door/new-{turn}.txt", content="x")
@@ -231,7 +234,6 @@ async def test_a_directory_swapped_for_a_link_never_lets_a_read_or_write_escape(
     assert (outside / "secret.txt").read_text() == SECRET
     assert [entry.name for entry in outside.iterdir()] == ["secret.txt"]
     assert "internal_error" not in codes
-    assert len(codes) > 1, "the race was never lost, so nothing was shown"
 
 
 async def test_a_file_swapped_for_a_link_never_lets_a_write_escape(desk, opener):
@@ -253,7 +255,9 @@ async def test_a_file_that_is_replaced_while_it_is_opened_keeps_its_name(desk, o
     found: set[tuple[str, str]] = set()
     door = desk.root / "door"
     with swapping(door, desk.root / "bait"):
-        for _ in range(3000):
+        for turn in count():  # until both were met, however rarely the other process gets its turn
+            if turn >= 3000 and len(found) > 1:
+                break
             with workspace.open("door") as opened:
                 found.add((opened.key, os.read(opened.descriptor, 9).decode()))
     assert found == {(str(door), "one\n"), (str(door), "other\n")}
