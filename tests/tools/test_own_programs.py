@@ -109,7 +109,7 @@ async def test_no_program_of_a_project_is_found_by_its_name(
     assert hostile_path.split(":")[0] not in places.search_path.split(":")
     assert hostile_path.split(":")[0] not in search_path(environment).split(":")
     done = await children.run(
-        ["git", "--version"], owner="test", cwd=root, env=environment, seconds=20, max_output=1_000
+        ["git", "--version"], owner="test", cwd=root, env=environment, seconds=60, max_output=1_000
     )
     assert done.stdout.startswith(b"git version")
     assert not ran.exists()
@@ -163,7 +163,7 @@ def test_check_warns_of_a_kaged_that_is_installed_in_the_project(root: Path) -> 
         capture_output=True,
         cwd=root,
         check=True,
-        timeout=60,
+        timeout=100,
     )
     (found,) = [
         one for one in json.loads(done.stdout)["diagnostics"] if one["code"] == "installation_in_project"

@@ -45,7 +45,7 @@ def repository(folder: Path) -> Path:
 def plainly(root: Path) -> None:
     """Run git as anybody would."""
     for arguments in (["status"], ["cat-file", "-p", "f" * 40]):
-        subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False, timeout=20)
+        subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False, timeout=60)
 
 
 async def names_of(machine: CagedMachine, root: Path) -> list[bytes]:
@@ -107,7 +107,7 @@ async def test_a_reader_sees_the_project_and_writes_nowhere(machine):
         owner="test",
         cwd=root,
         env={"PATH": "/usr/bin:/bin"},
-        seconds=20,
+        seconds=60,
         max_output=10_000,
     )
     told = (done.stdout + done.stderr).decode()
@@ -163,7 +163,7 @@ async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monke
         children = await of_project(where, cage)
         script = f"cat {root}/src/c.txt {root}/other/b.txt {root}/src/a.txt {root}/one.txt"
         done = await children.run(
-            ["/bin/sh", "-c", script], owner="t", cwd=root, env={"PATH": "/bin"}, seconds=9, max_output=999
+            ["/bin/sh", "-c", script], owner="t", cwd=root, env={"PATH": "/bin"}, seconds=60, max_output=999
         )
         shown.append(done.stdout.decode())
         return children
