@@ -39,7 +39,7 @@ MINE = {
     "shown/text": f"{NEIGHBOUR}\n",
     "a.txt": f"{NEIGHBOUR}\n",
 }
-LATER_SECONDS = 20.0
+LATER_SECONDS = 60.0
 
 
 @dataclass

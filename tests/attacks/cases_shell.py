@@ -94,7 +94,7 @@ def _message(content: str) -> Callable[[Scene], None]:
         session = scene.new_session(scene.project_id)
         answer = scene.request("POST", f"/sessions/{session}/messages", json={"content": content})
         assert answer.status_code == 201, answer.text
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while scene.request("GET", f"/sessions/{session}").json()["state"] != "idle":
             assert time.monotonic() < deadline
             time.sleep(0.1)

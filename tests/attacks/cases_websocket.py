@@ -24,7 +24,7 @@ def _end_of(scene: Scene, path: str, *frames: str | bytes, **options: Any) -> in
                 for frame in (*frames, '{"type":"ping","id":"last"}'):
                     socket.send(frame)
             try:
-                while '"last"' not in (said := str(socket.recv(10))):
+                while '"last"' not in (said := str(socket.recv(60))):
                     scene.said.append(said)
                 return 0
             except ConnectionClosed:
@@ -38,7 +38,7 @@ def _end_of(scene: Scene, path: str, *frames: str | bytes, **options: Any) -> in
 def _answers_a_ping(scene: Scene) -> None:
     with scene.websocket(filled(scene, OWN)) as socket:
         socket.send('{"type":"ping","id":"control"}')
-        while '"control"' not in str(socket.recv(10)):
+        while '"control"' not in str(socket.recv(60)):
             pass
 
 
@@ -76,7 +76,7 @@ def _other_sessions_are_silent() -> Case:
             scene.request("PATCH", path, json={"title": title})
             scene.said.clear()
             socket.send('{"type":"ping","id":"after"}')
-            while '"after"' not in (frame := str(socket.recv(10))):
+            while '"after"' not in (frame := str(socket.recv(60))):
                 scene.said.append(frame)
 
     return Case(AREA, "hears-another-session", attack, _answers_a_ping)
@@ -88,11 +88,11 @@ def _revoked() -> Case:
     def attack(scene: Scene) -> None:
         made = scene.request("POST", "/tokens", json={"name": "soon revoked", "scope": "read-only"}).json()
         with scene.websocket(filled(scene, OWN), made["token"]) as socket:
-            socket.recv(10)
+            socket.recv(60)
             scene.request("DELETE", f"/tokens/{made['id']}")
             with suppress(ConnectionClosed):
                 while True:
-                    socket.recv(10)
+                    socket.recv(60)
             assert socket.close_code == 4401
 
     return Case(AREA, "stays-after-revocation", attack, _answers_a_ping)
@@ -103,7 +103,7 @@ def _reader_cancels() -> Case:
         with scene.websocket(filled(scene, OWN), scene.token_of("read-only")) as socket:
             for kind in ("cancel", "pause"):
                 socket.send(json.dumps({"type": kind}))
-                while '"error"' not in str(socket.recv(10)):
+                while '"error"' not in str(socket.recv(60)):
                     pass
 
     return Case(AREA, "reader-cancels", attack, _answers_a_ping)

@@ -28,7 +28,7 @@ SECCOMP_MODE_FILTER = 2
 CLONE_NEWUSER = 0x10000000
 NUMBERS = {"x86_64": (56, 272, 435, 165), "aarch64": (220, 97, 435, 40)}
 """clone, unshare, clone3, mount"""
-PATIENCE = 8.0
+PATIENCE = 30.0
 
 libc = ctypes.CDLL(None, use_errno=True)
 

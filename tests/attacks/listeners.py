@@ -74,7 +74,7 @@ class Listeners:
                 self.hits.append(f"{key.data} {server.getsockname()} from {peer}")
                 connection.close()
 
-    def settle(self, count: int, seconds: float = 10) -> None:
+    def settle(self, count: int, seconds: float = 30) -> None:
         """Wait until so many have come."""
         deadline = time.monotonic() + seconds
         while len(self.hits) < count and time.monotonic() < deadline:

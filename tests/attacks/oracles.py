@@ -5,14 +5,16 @@ Owns: the looks after each attack. Never: the daemon's own opinion of what it pr
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 from tests.attacks.scene import Scene
 
-LEFT_BEHIND = "31557600"
-"""The argument of every `sleep` that an attack tries to leave behind."""
-PATIENCE = 10.0
+LEFT_BEHIND = str(31_557_600 + os.getpid())
+"""The argument of every `sleep` that an attack tries to leave behind. Other processes that try attacks at the
+same time have another."""
+PATIENCE = 30.0
 
 
 class Oracles:
@@ -92,7 +94,7 @@ class Oracles:
         if scene.process.poll() is not None:
             return ["the daemon has ended"]
         try:
-            answer = scene.request("GET", f"{scene.url}/healthz", timeout=5)
+            answer = scene.request("GET", f"{scene.url}/healthz", timeout=30)
         except Exception as problem:  # noqa: BLE001  (whatever it is, it is the finding)
             return [f"the daemon does not answer: {problem!r}"]
         return [] if answer.status_code == 200 else [f"the daemon answers {answer.status_code}"]

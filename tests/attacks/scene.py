@@ -33,7 +33,7 @@ from tests.driver import machine
 
 REPOSITORY = Path(__file__).parents[2]
 KEEPER = Path(__file__).with_name("keeper_process.py")
-START_SECONDS = 60
+START_SECONDS = 100
 STOP_SECONDS = 40
 ORDINARY_USER = 65534
 
@@ -154,7 +154,7 @@ class Scene:
             base_url=f"{self.url}/api/v1",
             headers=headers,
             trust_env=False,
-            timeout=30,
+            timeout=90,
             event_hooks={"response": [self._record]},
         )
 
@@ -166,7 +166,7 @@ class Scene:
         """Send a request with the operator's token."""
         return self.client.request(method, path, **options)
 
-    def raw(self, content: bytes, seconds: float = 10) -> bytes:
+    def raw(self, content: bytes, seconds: float = 30) -> bytes:
         """Send bytes as they are and return what is answered until the daemon closes, or says no more."""
         host, port = self.url.removeprefix("http://").split(":")
         answer = bytearray()
