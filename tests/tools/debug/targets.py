@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,12 @@ class Target:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert isinstance(port, int)
-        return port
+    """Return a port of this machine that nobody listens on. It is none of those that the system gives to who
+    asks for any: by the time that it is listened on, another process could have got it."""
+    while True:
+        port = secrets.choice(range(12_000, 32_000))
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 async def running(command: Sequence[str], cwd: Path, stack: AsyncExitStack) -> asyncio.subprocess.Process:
@@ -72,7 +74,7 @@ def by_port(*command: str, wait: bool = True) -> Callable[[Path, AsyncExitStack]
         port = free_port()
         process = await running([word.replace("{port}", str(port)) for word in command], root, stack)
         if wait:
-            await until(lambda: listens(port), 20)
+            await until(lambda: listens(port))
         return Target(process, {"port": port, "host": "127.0.0.1"})
 
     return start
@@ -87,7 +89,7 @@ def by_process(*command: str, source: str = "") -> Callable[[Path, AsyncExitStac
             await asyncio.to_thread(built, root / source)
         process = await running(command, root, stack)
         assert process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await process.stdout.readline()
         return Target(process, {"pid": process.pid})
 
@@ -117,7 +119,7 @@ async def listening(*command: str, cwd: Path) -> AsyncIterator[tuple[asyncio.sub
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             line = await process.stdout.readline()
         yield process, int(line.split()[-1])
     finally:
@@ -130,7 +132,7 @@ async def asked(port: int, text: str) -> str:
     """Ask the fixture server, and return its answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"{text}\n".encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         answer = await reader.readline()
     writer.close()
     return answer.decode().strip()

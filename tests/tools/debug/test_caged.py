@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from app.tools.contract.rules import PermissionRule
 from tests.bridges.conftest import until
 from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of, python_program
 from tests.driver.debug_desk import DebugDesk, debug_desk, lives
+from tests.tools.debug.targets import free_port
 
 CAGE = {"capabilities": ["exec"]}
 RUN = {"runtime": "python", "script": "src/main.py"}
@@ -184,20 +184,13 @@ async def test_a_project_behind_a_link_is_debugged_by_its_real_paths(tmp_path: P
         assert "outside_project" not in begun["location"]
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
 SERVER = "import time\nticks = 0\nwhile True:\n    ticks += 1\n    time.sleep(0.01)\n"
 
 
 async def listens(port: int) -> None:
     """Wait until somebody listens there. A connection would count as that of a debugger."""
     wanted = f":{port:04X} 00000000:0000 0A "
-    async with asyncio.timeout(20):
-        await until(lambda: wanted in Path("/proc/net/tcp").read_text())
+    await until(lambda: wanted in Path("/proc/net/tcp").read_text())
 
 
 def debugged_server(port: int) -> str:
