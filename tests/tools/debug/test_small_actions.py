@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from app.bridges.dap.manager import Declared
+from app.bridges.dap.program_input import ProgramInput
 from app.tools.debug.imported_names import imported_names
 from tests.driver.debug_adapters import adapter_path, built
 from tests.driver.debug_desk import DebugDesk, debug_desk
@@ -48,25 +49,29 @@ async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
         yield opened
 
 
-def programs_input(desk: DebugDesk) -> list[str]:
-    """Return the files of programs' input that are left."""
-    return [path.name for path in Path("/tmp").glob("kaged-input-*")]
-
-
 @pytest.mark.requirement("debugger.launch.input")
 @pytest.mark.parametrize(
     ("runtime", "adapter"), [("python", "debugpy"), ("node", "js-debug"), ("c", "lldb-dap")]
 )
-async def test_a_program_reads_its_input(desk: DebugDesk, runtime: str, adapter: str) -> None:
+async def test_a_program_reads_its_input(
+    desk: DebugDesk, runtime: str, adapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     adapter_path(adapter)
+    kept, keep = [], ProgramInput.keep
+
+    async def noted(self: ProgramInput, text: str) -> str:
+        kept.append(Path(path := await keep(self, text)))
+        assert kept[0].read_text() == "one two"
+        return path
+
+    monkeypatch.setattr(ProgramInput, "keep", noted)
     script = READER[runtime][0]
     if runtime == "c":
         script = built(desk.root / script).name
-    before = programs_input(desk)
     ended = await desk.debug("launch", runtime=runtime, script=script, input="one two", **QUIET)
     assert (ended["status"], ended["output"]) == ("exited", '"one two"\n')
     await desk.debug("disconnect")
-    assert programs_input(desk) == before
+    assert len(kept) == 1 and not kept[0].exists()
 
 
 @pytest.mark.requirement("debugger.launch.input")
