@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.driver.debug_adapters import adapter_path, copy_of, line_of
-from tests.driver.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "bun", "stop_on_entry": False}
@@ -238,12 +238,13 @@ async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: 
 async def test_a_program_that_never_stops_is_paused_and_gone_after_disconnect(desk: DebugDesk) -> None:
     found = await desk.debug("launch", script="never_stops.ts", timeout=3_000, **RUN)
     assert found["timed_out"]
-    running = int(found["output"].split("running ")[1].split()[0])
     line = line_of(desk.root / "never_stops.ts", "loop")
     await desk.debug("pause")
     await desk.debug("set_breakpoint", path="never_stops.ts", line=line, hit_count=3)
     found = await desk.debug("continue")
     assert found["location"]["line"] == line
     assert int(await desk.value("rounds")) > 0
+    running = int(await desk.value("process.pid"))
+    assert lives(running)
     await desk.debug("disconnect")
     await gone(running)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,22 @@ def standing(found: dict[str, Any], path: str) -> set[int]:
     return {one["line"] for one in tops if one.get("path") == f"./{path}"}
 
 
-async def hung(desk: Desk, runtime: str) -> dict[str, Any]:
-    """Return what is told of the session's program when its threads have got to their locks."""
+async def looked_at(desk: Desk, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Return what is told of the session's program, once that holds."""
     async with asyncio.timeout(90):
         found: dict[str, Any] = {}
-        while found.get("outcome") == "busy" or not PLACES[runtime] <= standing(found, SOURCES[runtime]):
+        while not holds(found):
             found = (await desk.call("debug", {"action": "hang"})).data
     return found
+
+
+async def hung(desk: Desk, runtime: str) -> dict[str, Any]:
+    """Return what is told of the session's program when its threads have got to their locks."""
+
+    def is_there(found: dict[str, Any]) -> bool:
+        return found.get("outcome") != "busy" and PLACES[runtime] <= standing(found, SOURCES[runtime])
+
+    return await looked_at(desk, is_there)
 
 
 def check_shown(runtime: str, found: dict[str, Any]) -> None:
@@ -101,11 +110,11 @@ async def test_a_process_is_looked_at_and_left_running(desk: DebugDesk, runtime:
 async def test_a_script_that_spins_and_one_that_waits_are_told_apart(desk: DebugDesk) -> None:
     adapter_path("js-debug")
     await desk.debug("launch", runtime="node", script="spins.js", **RUNS)
-    busy = await desk.debug("hang")
+    busy = await looked_at(desk, lambda found: bool(standing(found, "spins.js")))
     assert busy["outcome"] == "busy" and standing(busy, "spins.js") == {3}, busy
     await desk.debug("disconnect")
     await desk.debug("launch", runtime="node", script="waits.js", **RUNS)
-    idle = await desk.debug("hang")
+    idle = await looked_at(desk, lambda found: "TCPServerWrap" in str(found))
     assert idle["outcome"] == "waiting"
     assert idle["hung"][0]["waits_for"]["kind"] == "events"
     assert "TCPServerWrap" in idle["hung"][0]["waits_for"]["name"]

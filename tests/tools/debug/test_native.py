@@ -14,7 +14,7 @@ import pytest
 
 from app.bridges.dap.manager import Declared
 from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of
-from tests.driver.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 from tests.tools.debug.targets import Target, by_process
 
 _ARGUMENTS = {"gdb": ("--interpreter=dap", "--quiet", "--nx", "{script}"), "codelldb": ()}
@@ -288,17 +288,20 @@ async def test_a_pause_right_after_the_program_goes_on_stops_it(name: str, tmp_p
 @pytest.mark.parametrize("name", C_ADAPTERS)
 async def test_nothing_is_left_of_programs_that_do_not_want_to_end(name: str, tmp_path: Path) -> None:
     async with project(tmp_path, name) as desk:
-        deaf = await desk.debug(
-            "launch", runtime="c", script=await build(desk, "ignores_sigterm.c"), timeout=1_000, **NO_STOP
-        )
-        assert deaf["timed_out"]
+        script = await build(desk, "ignores_sigterm.c")
+        waits = (await on_line(desk, "ignores_sigterm.c", "loop"))["line"]
+        await desk.debug("launch", runtime="c", script=script, **NO_STOP)
+        deaf = int(await desk.local("process"))  # its output may come after the stop
+        assert lives(deaf)
+        await desk.debug("remove_breakpoint", path="ignores_sigterm.c", line=waits)
+        assert (await desk.debug("continue", timeout=100))["timed_out"]
         assert (await desk.debug("disconnect"))["debuggee_terminated"]
         await on_line(desk, "forks.c", "forked")
         found = await desk.debug("launch", runtime="c", script=await build(desk, "forks.c"), **NO_STOP)
         assert at(found, desk, "forks.c", "forked")
         child = int(await desk.local("child"))
         await desk.debug("disconnect")
-        await gone(int(deaf["output"].split()[-1]), child)
+        await gone(deaf, child)
 
 
 @pytest.mark.requirement("debugger.paths.real")

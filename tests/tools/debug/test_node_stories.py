@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.driver.debug_adapters import adapter_path, copy_of, debug_environment, line_of
-from tests.driver.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "node", "stop_on_entry": False}
@@ -91,12 +91,13 @@ async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: 
 async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
     found = await desk.debug("launch", script="never_stops.js", timeout=2_000, **RUN)
     assert found["timed_out"]
-    running = int(found["output"].split("running ")[1].split()[0])
     line = line_of(desk.root / "never_stops.js", "loop")
     await desk.debug("pause")
     await desk.debug("set_breakpoint", path="never_stops.js", line=line, hit_count=3)
     first = int(await desk.value("rounds")) if (await desk.debug("continue"))["status"] == "stopped" else 0
     assert first > 0
+    running = int(await desk.value("process.pid"))
+    assert lives(running)
     await desk.debug("disconnect")
     await gone(running)
 
