@@ -34,6 +34,11 @@ from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.debug_adapters import debug_environment
 from tests.tools.conftest import Desk, Ports
 
+PATIENT = DebugLimits(
+    launch_seconds=110.0, initialize_seconds=100.0, request_seconds=100.0, frame_seconds=60.0
+)
+"""For real adapters, on machines however slow."""
+
 
 @dataclass
 class DebugDesk(Desk):
@@ -98,7 +103,7 @@ async def debug_desk(
     root: Path | None = None,
     *,
     declared: Sequence[Declared] = (),
-    limits: DebugLimits | None = None,
+    limits: DebugLimits = PATIENT,
     tier: Tier = FULL,
 ) -> AsyncIterator[DebugDesk]:
     """Open a desk on the project in `root`, or on an empty one; when it is closed no process is left that

@@ -357,7 +357,7 @@ async def test_capabilities(desk: Tried) -> None:
 
 async def _once_ready(desk: Tried, path: str) -> dict[str, Any]:
     """Return the status of the server of a file, once it has read what the test before has changed."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while True:
             [told] = (await desk.lsp("status", path=path))["servers"]
             if told["state"] == "ready":

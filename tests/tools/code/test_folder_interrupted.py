@@ -94,7 +94,7 @@ async def test_a_kill_amid_the_diagnostics_of_a_folder_costs_a_restart_and_no_fi
         killed = (await at_work(desk, 20, ending))["pid"]
         os.kill(killed, signal.SIGKILL)
         assert is_whole(await call, ending)
-        assert time.monotonic() - began < 2 * undisturbed + 20
+        assert time.monotonic() - began < 2 * undisturbed + 45
         assert (await running(desk, ending))["pid"] != killed
         assert len(desk.events("code.lsp.server_crashed")) == 1
 
@@ -127,7 +127,7 @@ async def test_a_cancelled_call_for_a_folder_leaves_the_server_and_nothing_else(
         call.cancel()
         with suppress(asyncio.CancelledError):
             await call
-        await until(lambda: len(asyncio.all_tasks()) <= tasks, 20)
+        await until(lambda: len(asyncio.all_tasks()) <= tasks, 45)
         assert is_whole(await folder(many)), seed
         put_errors(many, ".py", NAMES, f"c: int = 'x{chance.random()}'\n")
     assert (await running(many))["pid"] == server and not many.events("code.lsp.server_crashed")

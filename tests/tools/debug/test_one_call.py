@@ -101,7 +101,7 @@ async def test_why_is_ended_in_time_and_its_answer_is_short(desk: DebugDesk) -> 
 async def test_a_cancelled_why_leaves_nothing(desk: DebugDesk) -> None:
     desk.put("endless.py", "import time\nwhile True:\n    time.sleep(0.01)\n")
     task = asyncio.create_task(desk.answer("why", command="python endless.py"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while desk.events("session_started") == []:  # noqa: ASYNC110  (it is seen in what is recorded)
             await asyncio.sleep(0.02)
     task.cancel()
