@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +19,7 @@ from app.bridges.processes.child import Child
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.rpc.message_stream import PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
-from tests.bridges.conftest import ENVIRONMENT, until
+from tests.bridges.conftest import ENVIRONMENT, children_of, until
 from tests.driver.loop_watch import LongestTurn
 
 COUNTERPART = """
@@ -352,6 +354,21 @@ async def test_a_counterpart_that_closes_its_input_is_given_up(talk: Any) -> Non
                     await asyncio.sleep(0.01)
                     if it.running.done():
                         await it.peer.request("m")
+
+
+async def test_what_a_counterpart_has_said_before_its_end_is_taken_though_it_reads_no_more(
+    talk: Any,
+) -> None:
+    """The end of its input is noticed by a write, that of its output by the reading, which is often later."""
+    async with talk("answer(receive(), 'last'); os._exit(3)") as it:
+        asked = asyncio.ensure_future(it.peer.request("m"))
+        await asyncio.sleep(0)
+        while children_of(os.getpid())[it.child.pid] != "Z":
+            time.sleep(0.01)  # noqa: ASYNC251  (the loop is to notice nothing before the writes)
+        for _ in range(3):
+            it.peer.notify("n")
+        assert await asked == "last"
+        assert await it.running == "it has ended its output"
 
 
 @pytest.mark.requirement("language_servers.peer.cancel")

@@ -30,6 +30,9 @@ PARSED_ASIDE = 1024 * 1024
 MAX_CONTAINERS = 50_000
 TURN_SECONDS = 0.005
 """How long messages are taken without letting others have the loop."""
+PARTING_SECONDS = 1.0
+"""How long a counterpart that has closed its input is listened to: one that has ended has said before it what
+it had to say, and its output tells of its end."""
 
 END_OF_OUTPUT = "it has ended its output"
 
@@ -102,6 +105,7 @@ class MessageStream(ABC):
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._answering: dict[Hashable, asyncio.Task[None]] = {}
         self._closed = asyncio.Event()
+        self._parting: asyncio.TimerHandle | None = None
 
     @property
     def pending(self) -> int:
@@ -139,6 +143,8 @@ class MessageStream(ABC):
         if self.reason is not None:
             return
         self.reason = reason
+        if self._parting is not None:
+            self._parting.cancel()
         self._closed.set()
         for answer in self._waiting.values():
             if not answer.done():
@@ -157,12 +163,18 @@ class MessageStream(ABC):
         if self.reason is not None:
             return
         if self._writer.transport.is_closing():
-            self.close("it has closed its input")
+            self._hear_out()
             return
         self._writer.write(self._manner.framing.frame(body))
         if self.bytes_waiting > self._manner.max_unsent:
             self._writer.transport.abort()
             self.close("it does not read what it is sent")
+
+    def _hear_out(self) -> None:
+        """End the conversation with a counterpart that reads no more, unless it ends it itself meanwhile."""
+        if self._parting is None:
+            later = asyncio.get_running_loop().call_later
+            self._parting = later(PARTING_SECONDS, self.close, "it has closed its input")
 
     def _begin_answering(self, key: Hashable, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Have the answer to a request of the counterpart worked out, until the end of all."""
