@@ -164,6 +164,6 @@ def test_a_progress_bar_without_end_takes_no_memory() -> None:
 def test_what_is_erased_again_and_again_takes_little_time(step: bytes) -> None:
     line = b"\r" + b"x" * (MAX_LINE // 2)
     line += step * ((MAX_LINE - len(line)) // len(step))
-    began = time.process_time()
+    began = time.thread_time()
     plain(line, b"\n")
-    assert time.process_time() - began < 0.5
+    assert time.thread_time() - began < 0.5

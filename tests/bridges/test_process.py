@@ -41,7 +41,7 @@ async def test_a_small_program_is_run_to_its_end_with_its_whole_output(
         cwd=tmp_path,
         env=ENVIRONMENT,
         input=b"given",
-        seconds=10,
+        seconds=60,
         max_output=100,
     )
     assert (finished.exit_code, finished.stdout, finished.stderr) == (3, b"given", b"wrong\n")
@@ -58,8 +58,12 @@ async def test_a_program_that_takes_too_long_or_says_too_much_is_killed(
         )
         return done.exit_code, done.stdout, done.truncated, done.timed_out
 
-    assert await run("sh", "-c", "echo before; sleep 60", seconds=0.3) == (137, b"before\n", False, True)
-    assert await run("yes", seconds=20) == (137, b"y\ny\ny\ny\ny\n", True, False)
+    for seconds in (0.3, 1.0, 5.0, 20.0):
+        late = await run("sh", "-c", "echo before; sleep 60", seconds=seconds)
+        if late[1]:  # on a busy machine it says nothing so soon
+            break
+    assert late == (137, b"before\n", False, True)
+    assert await run("yes", seconds=60) == (137, b"y\ny\ny\ny\ny\n", True, False)
 
 
 @pytest.mark.parametrize("by_descriptor", [False, True])
@@ -78,7 +82,7 @@ async def test_the_working_folder_may_be_a_descriptor_whose_path_leads_elsewhere
         owner="test",
         cwd=descriptor if by_descriptor else folder,
         env=ENVIRONMENT,
-        seconds=10,
+        seconds=60,
         max_output=100,
     )
     os.close(descriptor)
@@ -126,7 +130,7 @@ async def test_a_child_inherits_no_descriptor_no_ignored_signal_and_no_blocked_o
             owner="test",
             cwd=tmp_path,
             env=ENVIRONMENT,
-            seconds=10,
+            seconds=60,
             max_output=10_000,
         )
     finally:
@@ -247,7 +251,10 @@ async def test_an_orphan_that_has_ended_before_it_comes_is_reaped_though_no_chil
     children: ChildProcesses, tmp_path: Path
 ) -> None:
     await (await started(children, "exit 0", tmp_path)).aclose()
-    script = "import os, time; os.fork() or (os.setsid(), os._exit(0)); time.sleep(0.2); os._exit(0)"
+    script = (
+        "import os; pid = os.fork() or (os.setsid(), os._exit(0));"
+        "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT); os._exit(0)"
+    )
     before = children_of(os.getpid()).keys()
     forker = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
     await forker.wait()
@@ -269,13 +276,13 @@ async def test_children_of_others_in_this_process_are_left_alone(
 
 
 async def test_closing_kills_and_reaps_every_child(tmp_path: Path) -> None:
-    before = children_of(os.getpid())
+    before = children_of(os.getpid()).keys()
     children = ChildProcesses()
     for _ in range(5):
         await started(children, "trap '' TERM HUP; sleep 600 & wait", tmp_path)
-    assert len(children_of(os.getpid())) == len(before) + 6  # one is the guardian
+    assert len(children_of(os.getpid()).keys() - before) == 6  # one is the guardian
     await children.aclose()
-    assert children_of(os.getpid()) == before
+    assert children_of(os.getpid()).keys() <= before
 
 
 async def test_pipes_and_watches_leave_no_descriptor_behind(children: ChildProcesses, tmp_path: Path) -> None:
@@ -284,7 +291,7 @@ async def test_pipes_and_watches_leave_no_descriptor_behind(children: ChildProce
     before = descriptors()
     for _ in range(20):
         await children.run(
-            ["cat"], owner="test", cwd=tmp_path, env=ENVIRONMENT, input=b"x", seconds=9, max_output=9
+            ["cat"], owner="test", cwd=tmp_path, env=ENVIRONMENT, input=b"x", seconds=60, max_output=9
         )
         async with await started(children, "sleep 600", tmp_path, stdin="pipe"):
             pass
