@@ -33,7 +33,7 @@ from tests.driver.language_servers import ROOT, server_command, server_environme
 from tests.driver.machine import need_tier
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
-QUICK = ServerLimits(initialize_seconds=5, request_seconds=10, look_seconds=0.05, back_off=(0.01, 0.02, 0.03))
+QUICK = ServerLimits(look_seconds=0.05, back_off=(0.01, 0.02, 0.03))
 """As a daemon has them, but it is not waited between restarts."""
 Event = tuple[str, str, dict[str, Any]]
 

@@ -37,8 +37,8 @@ async def test_kills_at_random_moments_lose_no_edit_and_answer_nothing_wrong(tmp
 
         async def edit_and_ask(number: int) -> None:
             nonlocal answers, errors
-            path, step = f"task_{number}.json", 0
-            while not over.is_set() or step < 5:
+            path, step, own = f"task_{number}.json", 0, 0
+            while not over.is_set() or own < 5:  # on a busy machine the kills leave time for few answers
                 step += 1
                 name = f"name_{number}_{step}"
                 place.put(path, f'{{"$schema": "./schema.json", "{name}": 1}}\n')
@@ -51,7 +51,7 @@ async def test_kills_at_random_moments_lose_no_edit_and_answer_nothing_wrong(tmp
                     await asyncio.sleep(0.01)
                     continue
                 assert f"name_{number}_{step} " in "\n".join(found).replace(".", " "), (seed, found)
-                answers += 1
+                answers, own = answers + 1, own + 1
 
         async def kill() -> None:
             killed = 0
@@ -92,9 +92,11 @@ async def test_starting_and_stopping_over_and_over_leaves_nothing(hostile: Open)
             await once()
         place.log.unlink()
         await once()
-        after = len(descriptors()), len(asyncio.all_tasks()), threading.active_count(), children()
-        assert after[0] <= before[0] and after[1] <= before[1] and after[3] <= before[3], (before, after)
-        assert after[2] <= before[2] + 4  # threads of the pool are made as needed, up to its bound
+        await until(lambda: len(descriptors()) <= before[0])
+        await until(lambda: len(asyncio.all_tasks()) <= before[1])
+        await until(lambda: children() <= before[3])
+        # threads of the pool are made as needed, up to its bound
+        assert threading.active_count() <= before[2] + 4
 
 
 def children() -> int:
@@ -144,13 +146,13 @@ async def test_a_killed_daemon_leaves_no_server(tmp_path: Path) -> None:
     daemon = start([sys.executable, "-c", script, str(tmp_path)])
     try:
         noted = tmp_path / "pid"
-        await until(lambda: noted.exists() and bool(noted.read_text()), 60)
+        await until(lambda: noted.exists() and bool(noted.read_text()), 90)
         pid = int(noted.read_text())
         assert alive(pid)
     finally:
         daemon.kill()
         await asyncio.to_thread(daemon.wait)
     try:
-        await until(lambda: not runs(pid), 20)
+        await until(lambda: not runs(pid))
     finally:
         reap()

@@ -111,8 +111,8 @@ async def test_a_root_may_be_marked_by_a_kind_of_file(tmp_path: Any) -> None:
 
 @pytest.mark.requirement("language_servers.lifecycle.idle")
 async def test_an_idle_server_is_stopped_and_a_busy_one_is_not(hostile: Open) -> None:
-    limits = replace(QUICK, idle_seconds=0.3)
-    async with hostile("--delay", f"{HOVER}=1.2", limits=limits) as place:
+    limits = replace(QUICK, idle_seconds=1.0)
+    async with hostile("--delay", f"{HOVER}=2.5", limits=limits) as place:
         server = await ready(place)
         assert await word_of(server, place) == "word"
         assert not place.events("stopped") and len(place.starts()) == 1
@@ -196,10 +196,10 @@ async def test_a_server_that_crashes_at_its_start_is_tried_four_times(
 
 @pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_server_that_never_answers_initialize_is_given_up(hostile: Open) -> None:
-    limits = replace(QUICK, initialize_seconds=0.4, start_seconds=0.6)
+    limits = replace(QUICK, initialize_seconds=3, start_seconds=5)
     async with hostile("--never-answer", "initialize", limits=limits) as place:
         problem = await refused(place.project.server_for("one.hostile"))
-        assert problem.code == "lsp_server_unavailable" and "initialize within 0.4 s" in problem.message
+        assert problem.code == "lsp_server_unavailable" and "initialize within 3 s" in problem.message
         pids = place.starts()
         assert len(pids) == 2 and not any(alive(pid) for pid in pids)
         assert [one["exit_code"] for one in place.events("crashed")] == [None, None]
@@ -207,14 +207,14 @@ async def test_a_server_that_never_answers_initialize_is_given_up(hostile: Open)
 
 @pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_request_without_an_answer_is_cancelled_and_the_server_killed(hostile: Open) -> None:
-    limits = replace(QUICK, request_seconds=0.5)
+    limits = replace(QUICK, request_seconds=3)
     async with hostile("--never-answer", HOVER, "--deaf", limits=limits) as place:
         server = await ready(place)
         [pid] = place.starts()
         began = time.monotonic()
         problem = await refused(word_of(server, place))
-        assert problem.code == "lsp_timeout" and "within 0.5 s" in problem.message
-        assert time.monotonic() - began < 20
+        assert problem.code == "lsp_timeout" and "within 3 s" in problem.message
+        assert time.monotonic() - began < 25
         asked = place.received(HOVER)[0]["id"]
         await until(lambda: not alive(pid))
         assert [one["params"]["id"] for one in place.received("$/cancelRequest")] == [asked]
@@ -226,11 +226,11 @@ async def test_a_request_without_an_answer_is_cancelled_and_the_server_killed(ho
 
 @pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_server_that_reads_nothing_any_more_is_killed(hostile: Open) -> None:
-    limits = replace(QUICK, request_seconds=0.5)
+    limits = replace(QUICK, request_seconds=3)
     async with hostile("--hang-at", HOVER, "--hang-times", "1", "--deaf", limits=limits) as place:
         server = await ready(place)
         waiting = [asyncio.create_task(refused(word_of(server, place))) for _ in range(3)]
-        other = asyncio.create_task(server.request("textDocument/definition", at(place), seconds=8))
+        other = asyncio.create_task(server.request("textDocument/definition", at(place), seconds=60))
         assert {one.code for one in await asyncio.gather(*waiting)} == {"lsp_timeout"}
         # What waited beside it is asked of the next server.
         assert (await other)["range"]["start"]["line"] == 0
@@ -249,7 +249,7 @@ async def test_a_short_wait_ends_the_request_and_not_the_server(hostile: Open) -
 
 @pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_diagnostics_that_are_never_answered_say_so_and_end_the_server(hostile: Open) -> None:
-    limits = replace(QUICK, request_seconds=0.4)
+    limits = replace(QUICK, request_seconds=3)
     pulled = ("--pull", "--hang-at", "textDocument/diagnostic", "--hang-times", "1")
     async with hostile(*pulled, limits=limits) as place:
         server = await ready(place)
@@ -382,7 +382,7 @@ async def test_a_cancelled_reload_leaves_no_process(hostile: Open) -> None:
 
 @pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_callers_share_a_request_and_one_may_go(hostile: Open) -> None:
-    async with hostile("--delay", f"{HOVER}=0.4") as place:
+    async with hostile("--delay", f"{HOVER}=1.5") as place:
         server = await ready(place)
         asking = [asyncio.create_task(word_of(server, place)) for _ in range(4)]
         await until(lambda: bool(place.received(HOVER)))
@@ -399,7 +399,7 @@ async def test_callers_share_a_request_and_one_may_go(hostile: Open) -> None:
 
 @pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_a_question_after_a_change_is_not_answered_by_one_before_it(hostile: Open) -> None:
-    async with hostile("--delay", f"{HOVER}=0.3") as place:
+    async with hostile("--delay", f"{HOVER}=1.5") as place:
         server = await ready(place)
         before = asyncio.create_task(word_of(server, place))
         await until(lambda: bool(place.received(HOVER)))
@@ -410,7 +410,7 @@ async def test_a_question_after_a_change_is_not_answered_by_one_before_it(hostil
 
 @pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_a_start_goes_on_when_its_only_caller_is_gone(hostile: Open) -> None:
-    async with hostile("--delay", "initialize=0.3") as place:
+    async with hostile("--delay", "initialize=1.5") as place:
         starting = asyncio.create_task(place.project.server_for("one.hostile"))
         await until(lambda: bool(place.received("initialize")))
         starting.cancel()
@@ -439,7 +439,7 @@ async def test_the_number_of_servers_is_bounded(tmp_path: Any) -> None:
 @pytest.mark.requirement("language_servers.lifecycle.real")
 async def test_a_real_server_is_stopped_and_restarted(tmp_path: Any) -> None:
     server_path("pyright")
-    limits = ServerLimits(idle_seconds=0.3, look_seconds=0.05)
+    limits = ServerLimits(idle_seconds=1.0, look_seconds=0.05)
     async with open_place(tmp_path, copy_of("python", tmp_path), limits=limits) as place:
         server = await place.project.server_for("freight/wrong.py")
         [problem] = messages(await server.diagnostics("freight/wrong.py"))

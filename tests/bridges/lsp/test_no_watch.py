@@ -13,7 +13,7 @@ from app.workspace.tree_watch import TreeWatches
 from tests.bridges.lsp.conftest import messages, open_place, serving
 from tests.driver.language_servers import copy_of
 
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 @pytest.mark.requirement("language_servers.watch.exact")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.manager import Declared, LanguageServer
+from tests.bridges.conftest import until
 from tests.bridges.lsp.conftest import QUICK, Place, messages, open_place, serving
 from tests.driver.language_servers import ROOT
 
@@ -87,6 +88,7 @@ async def test_what_has_not_read_its_headers_in_time_is_not_called_fresh(tmp_pat
         for _ in range(2):
             found = await server.diagnostics("user.cpp", seconds=0.5)
             assert found.fresh is False
+        await until(lambda: read_anew(place) > 0)
         assert read_anew(place) == 1, "asked again it does not begin again"
         assert len(place.starts()) == 1
 

@@ -16,7 +16,7 @@ from tests.bridges.lsp.conftest import Open
 from tests.driver.language_servers import ROOT
 
 WAITING = ServerLimits(
-    initialize_seconds=0.6, start_seconds=1.0, wait_seconds=0.2, look_seconds=0.05, back_off=(0.01, 0.01)
+    initialize_seconds=4.0, start_seconds=6.0, wait_seconds=0.2, look_seconds=0.05, back_off=(0.01, 0.01)
 )
 FLOOD = """
 import asyncio, sys, tempfile
@@ -56,7 +56,7 @@ async def test_a_call_waits_for_a_start_for_a_bounded_time_and_says_so(hostile: 
             assert "0.2 s" in silent.value.message and "initialize" in silent.value.message
         assert len(place.events("spawned")) == 1
         codes = set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "lsp_server_unavailable" not in codes:
                 with pytest.raises(ToolError) as silent:
                     await place.project.server_for("one.hostile")
