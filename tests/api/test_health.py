@@ -43,7 +43,9 @@ async def test_asking_often_whether_it_is_ready_costs_one_look_at_the_database(
 
     async def counted(self: Storage, work: Callable[[Any], Any]) -> Any:
         nonlocal reads
-        reads += 1
+        task = asyncio.current_task()
+        if task is not None and task.get_name() == "readiness":  # not what the daemon does by the clock
+            reads += 1
         return await read(self, work)
 
     async with daemon.client(token="") as client:
