@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.driver.daemon import PROJECT_YAML, Daemon, running_daemon
+from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS, Daemon, running_daemon
 
 pytestmark = pytest.mark.requirement("shell.background")
 
@@ -35,8 +35,15 @@ async def run(client: httpx2.AsyncClient, session: str, command: str) -> dict[st
     return data
 
 
+async def said(client: httpx2.AsyncClient, path: str, output: str) -> None:
+    """Wait until a command has said `output`: what goes on in the background may have yet to begin."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while (await client.get(path)).json()["output"] != output:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 async def ended(pid: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while Path(f"/proc/{pid}").exists():  # noqa: ASYNC110  (a real process)
             await asyncio.sleep(0.01)
 
@@ -60,7 +67,7 @@ async def test_a_background_command_is_listed_shown_and_stopped(
         "ended_at": None,
     }
     path = f"{session}/commands/{entry['id']}"
-    assert (await client.get(path)).json()["output"] == "up\n"
+    await said(client, path, "up\n")
 
     stopped = await client.delete(path)
     assert stopped.status_code == 200
@@ -73,7 +80,7 @@ async def test_a_background_command_is_listed_shown_and_stopped(
 
 async def test_a_command_that_still_runs_can_be_stopped(client: httpx2.AsyncClient, session: str) -> None:
     call = asyncio.create_task(run(client, session, "echo working; sleep 600"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (listed := (await client.get(f"{session}/commands")).json()["items"]):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert listed[0]["state"] == "running"

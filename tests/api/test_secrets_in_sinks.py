@@ -5,6 +5,7 @@ Each test shows beside it that the sink was reached at all.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from app.storage.models import AuditEvent
 from app.storage.unit_of_work import UnitOfWork
-from tests.driver.daemon import PROJECT_YAML, Daemon, next_frame, running_daemon, write_project
+from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS, Daemon, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
@@ -105,6 +106,9 @@ async def test_what_a_command_that_goes_on_has_said_is_shown_without_secrets(
     called = await client.post(f"/api/v1/sessions/{session}/tools/shell.bash", json={"params": command})
     (going,) = called.json()["data"]["background"]
     path = f"/sessions/{session}/commands"
+    async with asyncio.timeout(WAIT_SECONDS):
+        while "after" not in (await client.get(f"/api/v1{path}/{going['id']}")).json()["output"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     seen = await texts(client, path, f"{path}/{going['id']}")
     stopped = await client.delete(f"/api/v1{path}/{going['id']}")
     seen["stopped"] = stopped.text

@@ -149,7 +149,7 @@ def settings_for(data_dir: Path, **overrides: Any) -> Settings:
 
 
 async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:
-    """Return the next frame of one of `types` (of any, without)."""
+    """Return the next frame of one of `types` (of any, without); waits at most `WAIT_SECONDS`."""
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
             frame: dict[str, Any] = orjson.loads(await socket.recv())
