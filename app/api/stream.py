@@ -51,6 +51,8 @@ router = APIRouter(prefix=PREFIX)
 
 MAX_BAD_FRAMES = 10
 SEND_STALL_SECONDS = 30.0
+WATCH_SECONDS = 5.0
+"""Between two looks at the clock and at the client's access, at most."""
 
 
 class Source(Protocol):
@@ -258,7 +260,7 @@ class _Socket:
     async def _watch(self) -> None:
         """Close the socket of a client that stalls, is idle, or lost its access."""
         settings = self._services.settings.daemon
-        period = min(settings.heartbeat_seconds, settings.idle_timeout_seconds / 4, 5.0)
+        period = min(settings.heartbeat_seconds, settings.idle_timeout_seconds / 4, WATCH_SECONDS)
         secret: str | None = self._websocket.scope.get(SECRET_KEY)
         access = self._services.access
         with access.watched(self._principal) as revoked:
