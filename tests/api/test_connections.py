@@ -14,13 +14,16 @@ import pytest
 
 from app import connections
 from app.connections import BoundedHttp
-from tests.driver.daemon import Daemon, close_code
+from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HANDSHAKE = (
     "GET /api/v1/ws HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(b'k' * 16).decode()}\r\n\r\n"
 )
+END_SECONDS = 15
+"""Less than `connections.HEAD_SECONDS`, after which the daemon ends any connection that says nothing."""
+
 PINGS = b"".join(struct.pack("!BBI", 0x89, 0x80 | 125, 0) + b"p" * 125 for _ in range(2_000))
 
 
@@ -34,9 +37,9 @@ async def connected(daemon: Daemon) -> AsyncIterator[Streams]:
 
 
 async def ended(reader: asyncio.StreamReader) -> bool:
-    """Tell whether the server ends the connection within five seconds."""
+    """Tell whether the server ends the connection within `END_SECONDS`."""
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(END_SECONDS):
             return await reader.read() is not None
     except ConnectionResetError:
         return True
@@ -65,7 +68,7 @@ async def test_a_request_that_does_not_arrive_in_time_ends_its_connection(
 async def test_a_second_request_that_never_ends_is_not_waited_for_either(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 1.0)
     async with connected(daemon) as (reader, writer):
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
@@ -76,17 +79,17 @@ async def test_a_second_request_that_never_ends_is_not_waited_for_either(
 async def test_an_open_socket_and_a_slow_answer_outlive_the_time_for_a_request(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
 
     async def slow() -> str:
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(1)
         return "done"
 
     daemon.app.add_api_route("/api/v1/slow", slow)
     async with daemon.websocket("/ws") as socket, daemon.client() as client:
         assert (await client.get("/api/v1/slow")).json() == "done"
         await socket.send('{"type":"ping","id":1}')
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert '"pong"' in str(await socket.recv())
 
 
@@ -99,7 +102,7 @@ async def test_connections_beyond_the_limit_are_refused_and_room_is_made_again(
         assert await ended(reader)
     for _, writer in streams:
         writer.transport.abort()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not await answers(daemon):
             pass
 
@@ -124,7 +127,7 @@ async def test_pings_of_a_client_that_does_not_read_are_not_kept(daemon: Daemon,
 async def test_the_newest_ping_is_answered_once_the_client_reads_again(daemon: Daemon) -> None:
     async with daemon.websocket("/ws", max_queue=1) as socket:
         pong = await socket.ping(b"before")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await pong
     async with daemon.websocket("/ws", token="") as refused:
         assert await close_code(refused) == 4401
@@ -150,7 +153,7 @@ async def test_a_client_that_leaves_in_the_middle_is_no_defect(
             async with connected(daemon) as (_, writer):
                 writer.write(sent.encode())
                 await writer.drain()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while daemon.server.server_state.tasks:
             await answers(daemon)
     assert "Traceback" not in caplog.text
