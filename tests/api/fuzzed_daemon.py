@@ -20,7 +20,7 @@ import httpx2
 import orjson
 
 REPOSITORY = Path(__file__).parents[2]
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 CONFIG = """\
 [models]

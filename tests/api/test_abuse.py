@@ -15,7 +15,7 @@ import pytest
 from app.api import operations
 from app.api.json_body import parse_json
 from app.errors import BadRequest
-from tests.driver.daemon import Daemon, close_code, running_daemon
+from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code, running_daemon
 
 JSON = {"content-type": "application/json"}
 
@@ -174,7 +174,7 @@ async def test_a_session_id_of_any_length_opens_no_stream(daemon: Daemon) -> Non
 async def test_a_refused_client_cannot_leave_its_request_unfinished_for_ever(daemon: Daemon) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", daemon.port)
     writer.write(b"POST /api/v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         head = await reader.readuntil(b"\r\n\r\n")
     writer.close()
     await writer.wait_closed()

@@ -14,7 +14,7 @@ import pytest
 from app.api.client_frames import parse_client_frame
 from app.errors import ValidationFailed
 from app.ids import is_id
-from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon
 
 UNKNOWN = "ses_01JZ0000000000000000000000"
 
@@ -116,7 +116,7 @@ async def test_a_client_that_sends_everything_before_it_reads_gets_its_answer(da
     for _ in range(20):
         writer.write(b"x" * 1024 * 1024)
         await writer.drain()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         status = await reader.readline()
     writer.close()
     await writer.wait_closed()

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 
 from app.connections import BoundedWebSocket
 from app.events.union import SessionUpdated
-from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
+from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code, next_frame, running_daemon, write_project
 
 pytestmark = pytest.mark.requirement("durability.socket_codes")
 SOCKETS = 100
@@ -40,7 +40,7 @@ def served_by(daemon: Daemon) -> BoundedWebSocket:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not condition():  # noqa: ASYNC110 - a connection's end has no event
             await asyncio.sleep(0.01)
 

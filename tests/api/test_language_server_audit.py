@@ -11,7 +11,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.driver.daemon import PROJECT_YAML
+from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS
 
 HOSTILE = Path(__file__).parents[1] / "fakes" / "hostile_language_server.py"
 
@@ -46,7 +46,7 @@ async def lsp(client: httpx2.AsyncClient, session: str, **params: Any) -> Any:
 
 async def rows(client: httpx2.AsyncClient, event: str, count: int) -> list[dict[str, Any]]:
     """Return the events once there are so many: nobody waits for their being stored."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             wanted = {"limit": 100, "event": f"code.lsp.server_{event}"}
             answer = await client.get("/api/v1/audit", params=wanted)

@@ -106,7 +106,7 @@ async def test_a_socket_that_is_cut_off_leaves_nothing_behind(daemon: Daemon, se
         socket.transport.abort()
         with pytest.raises(ConnectionClosed):
             await socket.recv()
-    for _ in range(500):
+    for _ in range(3_000):
         if not stream.subscribers:
             return
         await asyncio.sleep(0.01)

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from app.ids import now_ms
-from tests.driver.daemon import Daemon, running_daemon, write_project
+from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon, write_project
 
 UPLOADS = "/api/v1/uploads"
 pytestmark = pytest.mark.requirement("uploads.two_stage")
@@ -164,7 +164,7 @@ async def test_a_body_that_breaks_off_leaves_nothing(daemon: Daemon, project_id:
     )
     writer.write(b"x" * 2_000_000)
     await writer.drain()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not _kept(daemon):  # noqa: ASYNC110 - the folder tells nobody
             await asyncio.sleep(0.01)
         writer.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.sessions import remote_client
-from tests.driver.daemon import Daemon
+from tests.driver.daemon import WAIT_SECONDS, Daemon
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -55,7 +55,7 @@ async def test_cancelling_the_call_cancels_the_run(daemon: Daemon, model: FakePr
         calling.cancel()
         await model.until_disconnects()
         session = (await http.get("/api/v1/sessions")).json()["items"][0]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while session["last_run"]["state"] == "running":
                 await asyncio.sleep(0.02)
                 session = (await http.get("/api/v1/sessions")).json()["items"][0]

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from app.harness.sessions import remote_client
-from tests.driver.daemon import Daemon, next_frame
+from tests.driver.daemon import WAIT_SECONDS, Daemon, next_frame
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of, until
 
 pytestmark = pytest.mark.requirement("mcp.server.consent")
@@ -74,7 +74,7 @@ async def test_a_user_who_does_not_answer_denies(
 
 
 async def _ended_calls(daemon: Daemon, session: str) -> list[str | None]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             rows = await daemon.services.storage.read(lambda uow: uow.tool_calls.direct(session))
             if rows and all(row.ended_at is not None for row in rows):

@@ -11,7 +11,7 @@ import pytest
 from mcp import MCPError
 
 from app.access.scopes import Binding
-from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of, until
 
 pytestmark = pytest.mark.requirement("mcp.server.hostile")
@@ -273,7 +273,7 @@ async def test_stopping_ends_open_connections_and_calls(
         stream = {**headers, "mcp-session-id": opened.headers["mcp-session-id"]}
         async with http.stream("GET", "/mcp", headers=stream) as waiting:
             assert waiting.status_code == 200
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_SECONDS):
                 await daemon.app.state.mcp.close()
                 assert b"".join([part async for part in waiting.aiter_bytes()]) is not None
         assert (await http.post("/mcp", json=LIST, headers=MODERN)).status_code == 503
