@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
 
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.machine import need
 
 WAIT_MS = 45_000
+expect.set_options(timeout=WAIT_MS)
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",
@@ -94,10 +95,16 @@ async def open_page(
         page = await context.new_page()
         complaints = Complaints.of(page, through(daemon.url))
         await page.goto(through(await daemon.launch_link()))
-        await page.wait_for_selector("#projects button.new", state="attached")
+        await until_ready(page)
         yield page, complaints
     finally:
         await context.close()
+
+
+async def until_ready(page: Page) -> None:
+    """Wait until the page has begun. It shows the version last, and then what its address names."""
+    await page.wait_for_selector("#projects button.new", state="attached")
+    await page.wait_for_selector("#version:not(:empty)", state="attached")
 
 
 async def new_session(page: Page) -> str:

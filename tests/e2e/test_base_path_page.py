@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page
 
-from tests.driver.browser import WAIT_MS, Complaints, new_session, running_browser
+from tests.driver.browser import WAIT_MS, Complaints, new_session, running_browser, until_ready
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.machine import find_nginx
 from tests.driver.reverse_proxies import free_port, until_listening
@@ -96,7 +96,7 @@ async def context() -> AsyncIterator[BrowserContext]:
 
 
 async def signed_in(page: Page) -> None:
-    await page.wait_for_selector("#projects button.new", state="attached")
+    await until_ready(page)
 
 
 async def test_two_daemons_on_one_host_keep_their_sign_ins_apart(host: Host, context: BrowserContext) -> None:

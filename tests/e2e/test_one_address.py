@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 from websockets.asyncio.client import connect
 
-from tests.driver.browser import Complaints, new_session, running_browser, send, until_state
+from tests.driver.browser import Complaints, new_session, running_browser, send, until_ready, until_state
 from tests.driver.daemon_process import OPEN_SECONDS, DaemonProcess, write_config
 from tests.driver.machine import need
 from tests.driver.reverse_proxies import NAME, Backend, ReverseProxy, running_proxy
@@ -215,7 +215,7 @@ async def test_the_page_works_below_each_prefix(
         for name in ("shop", "tools"):
             model.script(text_reply(f"It is about {name}."))
             await page.goto(f"{SITE}/{name}/")
-            await page.wait_for_selector("#projects button.new", state="attached")
+            await until_ready(page)
             session = await new_session(page)
             await send(page, "What is it?")
             await page.get_by_text(f"It is about {name}.").wait_for()
