@@ -96,7 +96,8 @@ async def check_after_kill(daemon: DaemonProcess, client: httpx2.AsyncClient, se
         assert cursor is None or messages[cursor]["agent_path"] == "primary"
     told = [m["details"]["runId"] for m in messages.values() if m["details"].get("kind") == "task_result"]
     assert sorted(told) == sorted(run["id"] for run in runs if run["background"])
-    check_frames(await frames_of(daemon, session_id, session["last_seq"]))
+    last_seq = (await fetch(f"/sessions/{session_id}"))["last_seq"]
+    check_frames(await frames_of(daemon, session_id, last_seq))
     return int(session["state"] == "paused")
 
 
