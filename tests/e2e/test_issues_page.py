@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Locator, Page
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.driver.browser import open_page
 from tests.driver.daemon_process import DaemonProcess
@@ -127,7 +127,7 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
         await criterion.locator("textarea").fill("The basket sums up.")
         await criterion.locator("[data-act=send]").click()
         await page.wait_for_selector(".moves .pill[data-status=resolved]")
-        assert "accepted by the operator" in await criterion.inner_text()
+        await expect(criterion).to_contain_text("accepted by the operator")
         assert await moves.locator("button").all_inner_texts() == ["Reopen"]
         assert complaints.found == []
         number = page.url.rpartition("/")[2]

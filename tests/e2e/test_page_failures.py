@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
@@ -68,7 +68,7 @@ async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its
         await send(page, "bake it")
         await page.wait_for_selector("text=It is baked.")
         await page.wait_for_selector(f".session[data-key={bad}]:not([data-failed])[data-state=idle]")
-        assert await page.inner_text("#state") == "idle"
+        await expect(page.locator("#state")).to_have_text("idle")
         await send(page, "burn it")
         await page.wait_for_selector(f".session[data-key={bad}][data-failed]")
         await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")

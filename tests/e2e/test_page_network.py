@@ -328,5 +328,5 @@ async def test_a_message_that_is_sent_while_a_stop_is_under_way_is_sent_after_it
         assert await page.input_value("#message") == "thanks"
         answered.set()
         await page.wait_for_selector("text=I am a replayed agent")
-        assert await page.input_value("#message") == ""
+        await expect(page.locator("#message")).to_have_value("")
         await page.unroute_all(behavior="wait")

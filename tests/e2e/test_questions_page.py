@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
@@ -74,7 +74,7 @@ async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo, b
         await page.click(".question [data-answer=once]")
         await page.wait_for_selector(f"{EDIT}[data-state=done]")
         await until_state(page, "idle")
-        assert await page.locator(".question, .session[data-asking]").count() == 0
+        await expect(page.locator(".question, .session[data-asking]")).to_have_count(0)
         assert await page.inner_text("#state") == "idle"
         assert complaints.found == []
     code, output = await demo.tests()

@@ -75,6 +75,7 @@ async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_ru
         await page.wait_for_selector("#waiting .post >> text=and then bake")
         # Who comes to the page now sees the same.
         await page.reload()
+        await page.wait_for_selector("#composer:not([hidden])")
         await page.wait_for_selector(".question button:enabled")
         await shows_a_run_that_waits(page)
         await page.wait_for_selector("#waiting .post >> text=and then bake")
