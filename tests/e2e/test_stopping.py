@@ -64,7 +64,7 @@ class Socket:
         self._ledger = ledger
 
     async def next(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             text = await self._connection.recv()
         assert isinstance(text, str)
         self.frames.append(orjson.loads(text))
@@ -87,10 +87,10 @@ async def test_sigterm_pauses_what_runs_closes_the_sockets_and_the_next_daemon_g
     async with stalled_run(daemon, model) as (ledger, socket):
         daemon.send_signal(signal.SIGTERM)
         assert await socket.close_code() == 1012
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert await daemon.process.wait() == 0
-    told = [frame["type"] for frame in socket.frames[-5:]]
-    assert told == ["message.end", "step.ended", "run.ended", "checkpoint.created", "session.state"]
+    told = [frame["type"] for frame in socket.frames if frame["type"] != "heartbeat"]
+    assert told[-5:] == ["message.end", "step.ended", "run.ended", "checkpoint.created", "session.state"]
 
     model.script(text_reply("and go on."))
     again = await start()
@@ -142,7 +142,7 @@ async def test_a_second_daemon_on_the_data_folder_is_refused_by_the_name_of_the_
 ) -> None:
     first = await start()
     second = await DaemonProcess.spawn(tmp_path / "data", tmp_path / "config.toml")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         output, _ = await second.process.communicate()
     assert second.process.returncode == 1
     assert output == b""

@@ -47,7 +47,7 @@ async def test_three_files_of_50_mb_do_not_stay_in_memory(tmp_path: Path) -> Non
         assert seen, "nobody looked"
         assert max(seen) - before < MOST_GROWTH_MB
         # The loop was never held by a file: generous, since the machine may be busy.
-        assert max(slowest) < 5
+        assert max(slowest) < 20
     finally:
         await daemon.stop()
 
