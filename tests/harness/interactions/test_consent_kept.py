@@ -40,7 +40,7 @@ async def left_open(
     """Have a model ask for consent, and stop the daemon in good order; return project and session."""
     root = write_project(tmp_path / "asking", ASKING_YAML)
     fake.script(Reply(calls))
-    async with asyncio.timeout(15), driven(tmp_path / "data", root, **settings) as driver:
+    async with asyncio.timeout(60), driven(tmp_path / "data", root, **settings) as driver:
         async with driver.watching() as watch:
             await driver.post("Push")
             await until_consent(watch, len(calls))

@@ -31,6 +31,7 @@ async def paused_for(driver: Driver, fake: FakeProvider, watch: Watch) -> dict[s
 
 async def is_closed(driver: Driver, watch: Watch, asked_for: dict[str, Any]) -> None:
     """The question is cancelled, told so once, and takes no answer."""
+    await watch.until_type("interaction.answered")
     row = await driver.session_call("GET", f"/interactions/{asked_for['interaction_id']}")
     assert (row["state"], row["answer"]) == ("cancelled", None)
     (told,) = watch.of("interaction.answered")

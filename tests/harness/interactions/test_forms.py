@@ -32,7 +32,7 @@ MEBIBYTE = 1024 * 1024
 
 async def upload(driver: Driver, asked_for: dict[str, Any], content: Any, name: str = "data.csv") -> Any:
     path = f"/api/v1/sessions/{driver.session_id}/interactions/{asked_for['interaction_id']}/files"
-    answer = await driver.client.post(path, params={"name": name}, content=content)
+    answer = await driver.client.post(path, params={"name": name}, content=content, timeout=90)
     assert answer.status_code == 201, answer.text
     return answer.json()
 

@@ -296,7 +296,7 @@ async def test_a_pause_keeps_the_question_and_the_next_resume_continues_with_the
             assert (await consent(asked, question, answer="once"))["state"] == "answered"
             assert (await asked.state(), tool.done) == ("paused", [])
         await asked.session_call("POST", "/resume", {}, status=201)
-        await watch.until_state("idle", start=len(watch.frames) - 1)
+        await watch.until_state("idle")
         if then == "resume":
             await consent(asked, question, 409, answer="once")
     check_stream(watch.frames)
@@ -311,7 +311,7 @@ async def test_a_compaction_of_a_session_that_waits_is_refused_at_once(
         await asked.post("Push")
         (question,) = await until_consent(watch)
         await watch.until_state("paused")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(45):
             refused = await asked.session_call("POST", "/compact", {}, status=409)
         details = refused["error"]["details"]
         assert (details["reason"], details["state_reason"]) == ("run_in_progress", "interaction")
@@ -335,11 +335,11 @@ async def test_a_compaction_that_waits_for_a_boundary_is_refused_once_the_run_as
         requests = session.runs.active.context.controls.compactions
         await until(lambda: requests._waiting)
         lab.release("slow")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(45):
             refused = await compacting
         assert "Answer its questions" in refused["error"]["message"]
         await consent(asked, question, answer="once")
-        await watch.until_state("idle", start=len(watch.frames) - 1)
+        await watch.until_state("idle")
 
 
 async def test_a_resume_continues_with_the_same_run_without_the_answer(
@@ -391,18 +391,18 @@ async def test_an_answer_and_a_cancel_at_once_leave_one_of_two_ends(
 async def test_the_time_of_waiting_does_not_count_against_the_run(
     drive: DriveAsking, fake: FakeProvider, tool: AskingTool
 ) -> None:
-    limited = ASKING_YAML + "limits: { walltime_seconds: 2 }\n"
+    limited = ASKING_YAML + "limits: { walltime_seconds: 8 }\n"
     fake.script(Reply((call("push"),)), text_reply("Pushed."))
     async with drive(limited) as driver, driver.watching() as watch:
         await driver.post("Push")
         (question,) = await until_consent(watch)
         await watch.until_state("paused")
-        await asyncio.sleep(2.2)
+        await asyncio.sleep(8.2)
         assert await states(driver) == ("paused", "interaction")
         await consent(driver, question, answer="once")
         ended = await watch.until_type("run.ended")
     assert ended["payload"]["state"] == "succeeded"
-    assert ended["payload"]["duration_ms"] < 2000
+    assert ended["payload"]["duration_ms"] < 8000
     assert not watch.of("budget.warning")
 
 
