@@ -15,6 +15,7 @@ import pytest
 
 from tests.driver.kaged import Home
 from tests.driver.oauth_server import OAuthServer, write_browser
+from tests.driver.ports import steady_port
 
 pytestmark = pytest.mark.requirement("mcp.client.sign_in")
 
@@ -142,7 +143,7 @@ def test_a_client_that_is_registered_already_is_used(home: Home, server: OAuthSe
     added(home, server.url)
     secret = home.folder / "secret"
     secret.write_text("the-secret-of-the-client\n")
-    port = server.free_port()
+    port = steady_port()
     client = {
         "client_id": f"known-{method}",
         "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
@@ -217,7 +218,7 @@ def test_an_untrusted_project_gets_no_sign_in_and_a_changed_address_a_new_one(
 
 def test_requests_that_are_no_redirect_do_no_harm(home: Home, server: OAuthServer) -> None:
     added(home, server.url)
-    port = server.free_port()
+    port = steady_port()
     waiting: Any = home.background("mcp", "login", "signed", "--no-browser", "--port", str(port))
     lines = [waiting.stdout.readline() for _ in range(2)]
     address = ("127.0.0.1", port)

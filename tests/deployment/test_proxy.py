@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import socket
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -21,6 +20,7 @@ from websockets.asyncio.client import connect
 from tests.deployment.examples import DOCKER
 from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 from tests.driver.machine import find_deployment_tool
+from tests.driver.ports import steady_port
 
 pytestmark = [pytest.mark.requirement("deployment.proxy"), pytest.mark.needs("caddy")]
 
@@ -50,20 +50,14 @@ class Site:
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def client(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(base_url=self.origin, verify=self.encryption, trust_env=False, timeout=20)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
+        return httpx2.AsyncClient(base_url=self.origin, verify=self.encryption, trust_env=False, timeout=60)
 
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     program = find_deployment_tool("caddy")
     assert program is not None
-    port = free_port()
+    port = steady_port()
     origin = f"https://localhost:{port}"
     home = Home(tmp_path / "home")
     names = f'allowed_hosts = ["localhost"]\nallowed_origins = ["{origin}"]\n'

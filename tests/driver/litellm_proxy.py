@@ -19,7 +19,7 @@ import orjson
 import pytest
 
 from tests.driver.machine import Lack
-from tests.driver.ports import HeldPort
+from tests.driver.ports import steady_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / ".litellm" / "bin" / "litellm"
@@ -57,8 +57,7 @@ async def litellm_proxy(folder: Path, upstream: str) -> AsyncIterator[LitellmPro
     config = {"model_list": models, "general_settings": {"master_key": KEY}}
     file = folder / "litellm.json"
     file.write_bytes(orjson.dumps(config))  # JSON is YAML
-    held = HeldPort()
-    port = held.number
+    port = steady_port()
     with (folder / "litellm.log").open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             PROGRAM,
@@ -82,7 +81,6 @@ async def litellm_proxy(folder: Path, upstream: str) -> AsyncIterator[LitellmPro
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
-        held.close()
 
 
 async def _until_ready(process: asyncio.subprocess.Process, url: str, log: Path) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
-from tests.driver.ports import HeldPort
+from tests.driver.ports import steady_port
 
 SCRIPT = Path(__file__).parents[1] / "fakes" / "oauth_mcp_server.py"
 START_SECONDS = 60.0
@@ -34,17 +34,9 @@ class OAuthServer:
     """The server, until the block ends."""
 
     def __init__(self, *options: str) -> None:
-        self._held = HeldPort()
-        self.port = self._held.number
+        self.port = steady_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self._options = options
-
-    @staticmethod
-    def free_port() -> int:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port: int = one.getsockname()[1]
-            return port
 
     def __enter__(self) -> OAuthServer:
         self._process = subprocess.Popen([sys.executable, str(SCRIPT), str(self.port), *self._options])
@@ -66,7 +58,6 @@ class OAuthServer:
     def __exit__(self, *_how: object) -> None:
         self._process.kill()
         self._process.wait()
-        self._held.close()
 
     def control(self, **wish: Any) -> dict[str, Any]:
         """Steer it, and return what it has seen since the call before: `grants`, the tokens that it was

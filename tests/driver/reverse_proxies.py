@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from tests.driver.daemon_process import REPOSITORY
 from tests.driver.machine import find_deployment_tool, find_nginx
-from tests.driver.ports import HeldPort
+from tests.driver.ports import steady_port
 
 EXAMPLES = REPOSITORY / "examples" / "proxy"
 NAME = "kaged.example.org"
@@ -58,8 +57,7 @@ async def running_proxy(
 ) -> AsyncIterator[ReverseProxy]:
     """Run `nginx` or `caddy` with its example. `backends` are the daemons by the names in it."""
     folder.mkdir()
-    held = HeldPort()
-    proxy = ReverseProxy(held.number, await _certified(folder))
+    proxy = ReverseProxy(steady_port(), await _certified(folder))
     start = _nginx if which == "nginx" else _caddy
     command, environment = start(folder, proxy, backends, sign_in)
     with (folder / "log").open("wb") as log:
@@ -73,15 +71,6 @@ async def running_proxy(
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
         await process.wait()
-        held.close()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def until_listening(port: int, process: asyncio.subprocess.Process, log: Path) -> None:

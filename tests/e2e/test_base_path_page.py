@@ -13,7 +13,8 @@ from playwright.async_api import BrowserContext, Page
 from tests.driver.browser import WAIT_MS, Complaints, new_session, running_browser, until_ready
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.machine import find_nginx
-from tests.driver.reverse_proxies import free_port, until_listening
+from tests.driver.ports import steady_port
+from tests.driver.reverse_proxies import until_listening
 from tests.driver.sessions import write_project
 
 pytestmark = [
@@ -70,7 +71,7 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Host]:
         root = write_project(folder / "project")
         started.append(await DaemonProcess.start(folder / "data", config, root))
     root_daemon, shop = started
-    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    folder, port = tmp_path_factory.mktemp("nginx"), steady_port()
     addresses = {"root": root_daemon.url, "shop": shop.url.removesuffix("/shop")}
     (folder / "nginx.conf").write_text(CONF.format(port=port, **addresses))
     with (folder / "log").open("wb") as log:

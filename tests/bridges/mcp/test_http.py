@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,15 +21,9 @@ from app.errors import ToolError
 from app.states import PluginState
 from tests.bridges.conftest import ENVIRONMENT, until
 from tests.bridges.mcp.conftest import FAKES, Open
+from tests.driver.ports import steady_port
 
 pytestmark = pytest.mark.requirement("mcp.client.connections")
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @asynccontextmanager
@@ -59,7 +52,7 @@ async def serving(port: int, folder: Path) -> AsyncIterator[None]:
 
 
 async def test_a_server_over_http_is_lost_and_found_again(bench: Open, tmp_path: Path) -> None:
-    port = free_port()
+    port = steady_port()
     entry = ServerEntry("notes", "config", url=f"http://127.0.0.1:{port}/mcp", timeout_seconds=60)
     async with bench() as it:
         async with serving(port, tmp_path):
@@ -78,7 +71,7 @@ async def test_a_server_over_http_is_lost_and_found_again(bench: Open, tmp_path:
 
 
 async def test_certificates_are_loaded_beside_the_event_loop() -> None:
-    transport = HttpTransport(f"http://127.0.0.1:{free_port()}/mcp", {}, MessageLimits())
+    transport = HttpTransport(f"http://127.0.0.1:{steady_port()}/mcp", {}, MessageLimits())
     called: set[str] = set()
 
     def look(frame: FrameType, _event: str, _argument: Any) -> None:
@@ -95,7 +88,7 @@ async def test_certificates_are_loaded_beside_the_event_loop() -> None:
 
 
 async def test_an_address_where_nobody_listens_is_unavailable(bench: Open) -> None:
-    entry = ServerEntry("gone", "config", url=f"http://127.0.0.1:{free_port()}/mcp")
+    entry = ServerEntry("gone", "config", url=f"http://127.0.0.1:{steady_port()}/mcp")
     async with bench() as it:
         with pytest.raises(Unavailable):
             await it.servers.listing("prj_1", it.root, entry)

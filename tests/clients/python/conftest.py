@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ports import steady_port
 from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.fakes.provider_server import FakeProvider
 
@@ -36,7 +37,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     root = write_project(tmp_path / "shop", PROJECT_YAML + RULES)
     async with FakeProvider() as model:
         config = write_config(tmp_path / "config.toml", model.port)
-        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root, port=steady_port())
         at = Desk(tmp_path, root, model, daemon)
         try:
             yield at

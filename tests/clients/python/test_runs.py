@@ -105,7 +105,7 @@ async def test_a_deadline_ends_the_stream_and_cancel_ends_the_run(desk: Desk) ->
     desk.model.script(Reply((Text("Thinking "), Hold(60.0))))
     async with AsyncKaged(desk.daemon.url, token=desk.daemon.token) as kaged:
         session = await kaged.sessions.create(project_id=desk.daemon.project_id)
-        run = session.run("Wait", timeout=3)
+        run = session.run("Wait", timeout=10)
         with pytest.raises(errors.DeadlineExceeded):
             await run.wait()
         assert (await session.refresh()).state == "running"

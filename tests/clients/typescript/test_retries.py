@@ -9,6 +9,7 @@ import pytest
 
 from tests.clients.typescript.programs import finish, printed, start
 from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ports import steady_port
 from tests.driver.sessions import write_project
 from tests.fakes.provider_server import FakeProvider
 
@@ -58,8 +59,8 @@ async def test_a_call_waits_for_the_daemon_and_is_executed_once(
     root = write_project(tmp_path / "shop")
     async with FakeProvider() as model:
         config = write_config(tmp_path / "config.toml", model.port)
-        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
-        port = int(daemon.url.rpartition(":")[2])
+        port = steady_port()
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root, port=port)
         await daemon.kill()
         creating = await start(node, "create.mjs", built, daemon.url, daemon.token, daemon.project_id, "60")
         daemon = await DaemonProcess.start(tmp_path / "data", config, root, port=port)

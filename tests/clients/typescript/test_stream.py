@@ -14,6 +14,7 @@ from websockets.typing import Subprotocol
 
 from tests.clients.typescript.programs import start
 from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.ports import steady_port
 from tests.driver.sessions import write_project
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -57,8 +58,8 @@ async def test_each_durable_event_comes_once_and_in_order_over_a_kill(
     async with FakeProvider() as model:
         config = write_config(tmp_path / "config.toml", model.port)
         model.script(text_reply("One", " two"), Reply((Text("Half "), Stall())), text_reply("Whole."))
-        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
-        port = int(daemon.url.rpartition(":")[2])
+        port = steady_port()
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root, port=port)
         seen: list[dict[str, Any]] = []
         async with daemon.client() as client:
             session = (await client.post("/sessions", json={"project_id": daemon.project_id})).json()["id"]
