@@ -52,7 +52,7 @@ async def test_a_breakpoint_says_where_it_is_bound(tmp_path: Path) -> None:
         with pytest.raises(ToolError, match="after the end of two"):
             await breakpoints.set_line(program, 5)
         assert [known.id for known in await breakpoints.listed()] == [one.id]
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert stop.breakpoint_ids == (one.id,)
         assert await session.disconnect() is True
         for known in await breakpoints.listed():
@@ -69,7 +69,7 @@ async def test_a_condition_decides(tmp_path: Path) -> None:
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         told = await session.request("evaluate", "evaluate", evaluating("number", stop.frame))
         assert told["result"] == "6"
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
 
 
 @pytest.mark.requirement("debugger.breakpoints.shown")
@@ -94,7 +94,7 @@ async def test_a_hit_count_stops_from_that_hit_on(tmp_path: Path) -> None:
         while stop.status == "stopped":
             told = await session.request("evaluate", "evaluate", evaluating("number", stop.frame))
             seen.append(told["result"])
-            stop = await session.resume(seconds=10)
+            stop = await session.resume(seconds=60)
         assert seen == ["8", "9"]
 
 
@@ -125,7 +125,7 @@ async def test_what_the_adapter_cannot_do_is_refused_and_changes_nothing(tmp_pat
             assert problem.code == "action_not_supported"
             assert problem.detail["adapter"] == "debugpy" and problem.detail["capability"] == capability
         assert await breakpoints.listed() == ()
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
 
 
 async def test_a_function_is_a_place_too(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ async def test_a_function_is_a_place_too(tmp_path: Path) -> None:
         again = await breakpoints.set(function("area", condition="width == 2"))
         assert again.id == one.id
         await breakpoints.remove(function("area"))
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
 
 
 async def test_setting_again_replaces_and_removing_removes(tmp_path: Path) -> None:
@@ -149,14 +149,14 @@ async def test_setting_again_replaces_and_removing_removes(tmp_path: Path) -> No
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         again = await breakpoints.set_line(program, 3, Terms(condition="number == 5"))
         assert (again.id, again.verified, len(await breakpoints.listed())) == (one.id, True, 1)
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         told = await session.request("evaluate", "evaluate", evaluating("number", stop.frame))
         assert told["result"] == "5"
         problem = await refused(breakpoints.remove_line(program, 4))
         assert problem.code == "breakpoint_not_found" and "line 3" in problem.message
         assert (await breakpoints.remove_line(program, 3)).id == one.id
         assert await breakpoints.listed() == ()
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
 
 
 async def test_instructions_and_data_need_a_program(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ async def test_breakpoints_follow_edits_between_runs(tmp_path: Path) -> None:
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         assert where(stop)[1] == 8 and stop.breakpoint_ids == (one.id,)
         assert (await breakpoints.remove_line(program, 8)).id == one.id
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
 
 
 @pytest.mark.requirement("debugger.breakpoints.edits")
@@ -219,7 +219,7 @@ async def test_edits_of_a_file_that_is_loaded_later_are_followed_while_the_progr
         one = await breakpoints.set_line(module, 2)
         session, _ = await place.launch(program, runtime="python")
         place.put("module.py", "zero = 0\nhalf = 0.5\nfirst = 1\nwanted = 2\n")
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (where(stop)[1], stop.breakpoint_ids) == (4, (one.id,))
 
 
@@ -235,9 +235,9 @@ async def test_a_program_stops_where_the_content_that_it_runs_has_the_line(tmp_p
         assert (listed.line, listed.actual_line) == (7, 5) and "before the file was edited" in (
             listed.message or ""
         )
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (where(stop)[1], stop.breakpoint_ids) == (5, (one.id,))
-        assert (await session.resume(seconds=10)).status == "exited"
+        assert (await session.resume(seconds=60)).status == "exited"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
         assert (where(stop)[1], stop.breakpoint_ids) == (7, (one.id,))
 

@@ -142,8 +142,9 @@ async def test_odd_ways_do_not_matter(hostile: Open, way: tuple[str, ...]) -> No
 async def test_a_launch_that_fails_says_why_and_leaves_nothing(
     hostile: Open, way: tuple[str, ...], words: str
 ) -> None:
-    hangs = words in ("initialize", "launch")
-    limits = replace(QUICK, launch_seconds=1.5, initialize_seconds=1.0) if hangs else QUICK
+    # By the time that runs out the adapter has begun, and so has its child.
+    short = {"initialize": {"initialize_seconds": 4.0}, "launch": {"launch_seconds": 1.5}}
+    limits = replace(QUICK, **short.get(words, {}))
     async with hostile(*way, "--children", "1", limits=limits) as place, asyncio.timeout(SOON):
         problem = await place.refused_launch(place.root / "program.hostile")
         assert problem.code == "debug_launch_failed", problem
@@ -173,14 +174,14 @@ async def test_a_crash_ends_the_session_and_launch_works_again(
                 await place.debugging.breakpoints(place.owner).set_line(program, 4)
                 for action, asked, arguments in INSPECTIONS:
                     await session.request(action, asked, arguments)
-                await session.step("over", seconds=2)
-                await session.resume(seconds=2)
+                await session.step("over", seconds=SOON)
+                await session.resume(seconds=SOON)
             except ToolError as one:
                 problem = one
             if problem is None or problem.code == "dap_session_ended":
                 break
         assert session.state is DebugState.ENDED
-        problem = await refused(session.resume(seconds=2))
+        problem = await refused(session.resume(seconds=SOON))
         assert problem.code == "dap_session_ended" and "launch" in problem.message, problem
         await until(lambda: not any(lives(pid) for pid in place.pids()))
         assert [one["reason"] for one in place.events("session_ended")] == ["crash"]
@@ -192,7 +193,7 @@ async def test_a_crash_ends_the_session_and_launch_works_again(
 
 @pytest.mark.requirement("debugger.failure.crash")
 async def test_a_crash_while_the_program_runs_ends_the_wait(hostile: Open) -> None:
-    async with hostile("--crash-after", "0.4") as place, asyncio.timeout(SOON):
+    async with hostile("--crash-after", "2") as place, asyncio.timeout(SOON):
         place.put("program.hostile", "loop\n")
         session = await begun(place)
         began = time.monotonic()
@@ -205,7 +206,7 @@ async def test_a_crash_while_the_program_runs_ends_the_wait(hostile: Open) -> No
 @pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize("command", ["stackTrace", "scopes", "variables", "evaluate", "threads"])
 async def test_a_request_without_an_answer_is_given_up(hostile: Open, command: str) -> None:
-    limits = replace(QUICK, request_seconds=0.4, frame_seconds=0.3)
+    limits = replace(QUICK, request_seconds=3, frame_seconds=0.3)
     way = ("--never-answer", command, "--deaf")
     async with hostile(*way, limits=limits) as place, asyncio.timeout(SOON):
         session = await begun(place)
@@ -215,14 +216,14 @@ async def test_a_request_without_an_answer_is_given_up(hostile: Open, command: s
                 assert problem.code == "debug_timeout" and command in problem.message, problem
             else:
                 assert await session.request(action, asked, arguments)
-        stop = await session.resume(seconds=2)
+        stop = await session.resume(seconds=SOON)
         assert (stop.status, stop.exit_code) == ("exited", 3)
 
 
 @pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize("command", ["continue", "next", "pause", "setBreakpoints"])
 async def test_what_moves_the_program_and_is_not_answered_is_given_up(hostile: Open, command: str) -> None:
-    limits = replace(QUICK, request_seconds=0.4, frame_seconds=0.3)
+    limits = replace(QUICK, request_seconds=2, frame_seconds=0.3)
     way = ("--hang-at", command, "--deaf", "--children", "1")
     async with hostile(*way, limits=limits) as place, asyncio.timeout(SOON):
         place.put("program.hostile", "nothing\nloop\n")
@@ -300,8 +301,12 @@ async def test_an_end_that_is_not_reported_is_a_program_that_runs(hostile: Open)
     async with hostile("--silent-end") as place, asyncio.timeout(SOON):
         session = await begun(place)
         stop = await session.resume(seconds=0.5)
+        said = stop.output
+        while "three" not in said:  # on a busy machine it says nothing in half a second
+            assert (stop.status, stop.timed_out) == ("running", True)
+            stop = await session.outcome(0.5)
+            said += stop.output
         assert (stop.status, stop.timed_out) == ("running", True)
-        assert "three" in stop.output
 
 
 @pytest.mark.requirement("debugger.stop.output")
@@ -309,10 +314,10 @@ async def test_an_end_that_is_not_reported_is_a_program_that_runs(hostile: Open)
 async def test_a_flood_of_output_is_bounded_and_lets_others_have_the_loop(
     hostile: Open, way: tuple[str, ...]
 ) -> None:
-    async with hostile(*way) as place, asyncio.timeout(60):
+    async with hostile(*way) as place, asyncio.timeout(100):
         session = await begun(place)
         longest = LongestTurn()
-        stop = await session.resume(seconds=50)
+        stop = await session.resume(seconds=90)
         assert (stop.status, stop.exit_code) == ("exited", 3), stop
         assert stop.output_truncated and len(stop.output) < 40_000
         assert "five" in stop.output[-100:]
@@ -321,7 +326,7 @@ async def test_a_flood_of_output_is_bounded_and_lets_others_have_the_loop(
 
 @pytest.mark.requirement("debugger.stop.output")
 async def test_output_without_end_can_be_paused(hostile: Open) -> None:
-    async with hostile("--endless-output") as place, asyncio.timeout(30):
+    async with hostile("--endless-output") as place, asyncio.timeout(90):
         session = await begun(place)
         stop = await session.resume(seconds=0.5)
         assert (stop.status, stop.timed_out) == ("running", True)
@@ -335,7 +340,7 @@ async def test_output_without_end_can_be_paused(hostile: Open) -> None:
 
 @pytest.mark.requirement("debugger.hostile.answers")
 async def test_huge_variables_are_taken(hostile: Open) -> None:
-    async with hostile("--huge", "3000") as place, asyncio.timeout(30):
+    async with hostile("--huge", "3000") as place, asyncio.timeout(60):
         session = await begun(place)
         body = await session.request("variables", "variables", {"variablesReference": 1})
         assert len(body["variables"]) == 3002

@@ -72,7 +72,7 @@ async def test_an_adapter_that_answers_the_launch_before_it_is_initialized(tmp_p
         assert (stop.reason, stop.breakpoint_ids) == ("breakpoint", (one.id,)), stop
         assert stop.frame is not None and (stop.frame["name"], stop.frame["line"]) == ("price_of", line)
         await place.debugging.breakpoints(place.owner).remove_line(program, line)
-        stop = await session.resume(seconds=20)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code) == ("exited", 0) and "owes 550" in stop.output
 
 
@@ -84,7 +84,7 @@ async def test_a_program_that_is_over_at_once(tmp_path: Path, stop_on_entry: boo
         session, stop = await place.launch(program, runtime="python", stop_on_entry=stop_on_entry)
         if stop_on_entry:
             assert stop.reason == "entry"
-            stop = await session.resume(seconds=20)
+            stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code) == ("exited", 7)
         assert session.state is DebugState.EXITED
 
@@ -124,7 +124,7 @@ async def test_a_program_that_does_not_compile_says_where(tmp_path: Path) -> Non
         said = stop.output
         if stop.status == "stopped":
             assert stop.reason == "exception" and stop.description is not None
-            stop = await session.resume(seconds=20)
+            stop = await session.resume(seconds=60)
             said += stop.output
         assert stop.status == "exited" and stop.exit_code == 1
         assert "SyntaxError" in said and "line 2" in said
@@ -167,7 +167,7 @@ async def test_an_exited_program_is_launched_again_with_its_breakpoints(tmp_path
         for _ in range(2):
             session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
             assert stop.breakpoint_ids == (one.id,)
-            stop = await session.resume(seconds=20)
+            stop = await session.resume(seconds=60)
             assert (stop.status, stop.exit_code, stop.output) == ("exited", 0, "2\n")
         assert [event["reason"] for event in place.events("session_ended")] == ["exited", "exited"]
 
@@ -302,8 +302,8 @@ async def test_a_child_process_is_debugged_in_the_same_session(tmp_path: Path) -
         threads = (await session.request("threads", "threads", {}))["threads"]
         assert len({one["id"] for one in threads}) == len(threads) == 2
 
-        stop = await session.resume(seconds=20)
+        stop = await session.resume(seconds=60)
         assert stop.breakpoint_ids == (in_parent.id,) and stop.thread_id == 1, stop
-        stop = await session.resume(seconds=20)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code) == ("exited", 0)
         assert "parent heard: from the child" in stop.output

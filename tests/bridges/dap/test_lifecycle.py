@@ -34,8 +34,8 @@ ENDED = ("dap_session_ended", "not_stopped", "not_running", "debug_launch_failed
 
 
 def pids_in(output: str) -> list[int]:
-    """Return the processes that a program has told of."""
-    return [int(pid) for pid in re.findall(r"(?:deaf|child|running) (\d+)", output)]
+    """Return the processes that a program has told of, each whole: output comes in parts."""
+    return [int(pid) for pid in re.findall(r"(?:deaf|child|running) (\d+)\s", output)]
 
 
 def living(mark: set[int]) -> set[int]:
@@ -57,8 +57,9 @@ async def deaf_at_work(place: Place, name: str) -> tuple[DebugSession, set[int]]
             assert stop.status == "running", stop
             stop = await session.outcome(0.2)
             output += stop.output
+    # A program that is just being loaded shows no environment.
+    await until(lambda: set(pids_in(output)) <= started_from_here() - before)
     found = started_from_here() - before
-    assert set(pids_in(output)) <= found
     assert place.debugging.session(place.owner) is session
     return session, found
 
@@ -75,7 +76,7 @@ async def deaf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 async def test_disconnect_ends_a_program_that_takes_no_hint_and_its_children(deaf: tuple[Place, str]) -> None:
     place, name = deaf
     session, processes = await deaf_at_work(place, name)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await session.disconnect() is True
     assert not living(processes)
     assert [one["reason"] for one in place.events("session_ended")] == ["disconnect"]
@@ -85,7 +86,7 @@ async def test_disconnect_ends_a_program_that_takes_no_hint_and_its_children(dea
 async def test_the_end_of_the_run_ends_it_too(deaf: tuple[Place, str]) -> None:
     place, name = deaf
     _, processes = await deaf_at_work(place, name)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await place.debugging.end_run("ses_1")
     assert not living(processes)
     assert [one["reason"] for one in place.events("session_ended")] == ["run_ended"]
@@ -100,7 +101,7 @@ async def test_an_adapter_that_is_killed_takes_the_program_with_it(deaf: tuple[P
     for pid in adapters:
         os.kill(pid, signal.SIGKILL)
     seen = "exited"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         try:
             while (await session.outcome(5)).status != "exited":
                 pass
@@ -147,7 +148,7 @@ class Stress:
                 runtime="python",
                 owner=owner,
                 stop_on_entry=at_entry,
-                seconds=20 if at_entry else 0.2,
+                seconds=60 if at_entry else 0.2,
             )
             begun.set()
             while stop.status != "exited":
@@ -210,9 +211,9 @@ async def test_sessions_ended_at_random_points_leave_nothing(tmp_path: Path) -> 
         async with asyncio.timeout(500), asyncio.TaskGroup() as agents:
             for number in range(AT_A_TIME):
                 agents.create_task(stress.agent(number, SESSIONS // AT_A_TIME + 1))
-        await until(lambda: not living(started_from_here()), 5)
-        await until(lambda: len(descriptors()) <= before[0], 5)
-        assert len(asyncio.all_tasks()) <= before[1], (seed, asyncio.all_tasks())
+        await until(lambda: not living(started_from_here()))
+        await until(lambda: len(descriptors()) <= before[0])
+        await until(lambda: len(asyncio.all_tasks()) <= before[1])
         assert threading.active_count() <= before[2] + 8  # of the pool, made as needed up to its bound
         started, ended = place.events("session_started"), place.events("session_ended")
         ids = [one["debug_session_id"] for one in started]
@@ -270,7 +271,7 @@ async def daemon(script: str, base: Path, *arguments: str) -> AsyncIterator[subp
         process.kill()
         await asyncio.to_thread(process.wait)
     try:
-        await until(lambda: not living(below | marked(process.pid)), 20)
+        await until(lambda: not living(below | marked(process.pid)))
     finally:
         reap()
 
@@ -358,7 +359,7 @@ async def test_what_was_attached_to_runs_on(tmp_path: Path, name: str, way: str)
             request = AttachRequest(runtime="c", pid=target.pid)
             session, stop = await place.debugging.begin(owner, request, seconds=30)
             if stop.status == "running":
-                stop = await session.pause(seconds=10)
+                stop = await session.pause(seconds=30)
             assert stop.status == "stopped", stop
             match way:
                 case "disconnect":

@@ -65,10 +65,11 @@ def test_no_answer_waits_for_a_delayed_acknowledgement(tmp_path: Path) -> None:
         )
         assert debugger.look()[0] == 3
         taken = []
-        for _ in range(20):
+        for _ in range(40):
             began = time.perf_counter()
             debugger.channel.ask("threads", {})
             taken.append(time.perf_counter() - began)
     finally:
         debugger.close()
-    assert statistics.median(taken) < 0.030  # 40 ms and more where the acknowledgement is waited for
+    # Each takes 40 ms and more where the acknowledgement is waited for; on a busy machine some do anyhow.
+    assert statistics.quantiles(taken)[0] < 0.030

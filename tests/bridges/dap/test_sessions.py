@@ -36,7 +36,7 @@ def number_in(text: str) -> int:
 async def told_number(session: DebugSession, stop: Stop) -> int:
     """Return the number that the program says, sooner or later."""
     said = stop.output
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not re.search(r"\d+\s", said):
             said += (await session.outcome(0.2)).output
             await asyncio.sleep(0.01)  # output may come after its stop, which is answered at once
@@ -72,7 +72,7 @@ async def test_what_the_adapter_did_not_advertise_is_never_sent(tmp_path: Path) 
         told = await session.request("custom_request", "pydevdSystemInfo", {})
         assert told["python"]["version"].startswith("3.")
         assert session.supports("evaluate") and session.supports("modules")
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert stop.status == "exited", "the adapter is as well as before"
 
 
@@ -151,7 +151,7 @@ async def test_the_end_of_the_run_the_session_and_the_daemon(tmp_path: Path) -> 
             place.launch(program, runtime="python", owner=child),
             place.launch(program, runtime="python", owner=other),
         )
-        waiting = asyncio.create_task(refused(two.resume(seconds=20)))
+        waiting = asyncio.create_task(refused(two.resume(seconds=60)))
         await until(lambda: two.state is not DebugState.STOPPED or waiting.done())
         await place.debugging.end_run("ses_1", "main/child")
         assert (one.state, two.state) == (DebugState.STOPPED, DebugState.ENDED)
@@ -203,11 +203,11 @@ async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) ->
         await breakpoints.set_line(SERVER, line)
         for _ in range(2):
             request = AttachRequest("python", host="127.0.0.1", port=debug)
-            session, stop = await place.debugging.begin(place.owner, request, seconds=10)
+            session, stop = await place.debugging.begin(place.owner, request, seconds=60)
             assert (stop.status, stop.timed_out) == ("running", False)
             asking = asyncio.create_task(asked(port, "hello"))
             await until(lambda now=session: now.state is DebugState.STOPPED)  # type: ignore[misc]
-            stop = await session.resume(seconds=10)
+            stop = await session.resume(seconds=60)
             assert (stop.reason, where(stop)) == ("breakpoint", ("handle", line))
             assert stop.frame is not None
             told = await session.request(
@@ -215,7 +215,7 @@ async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) ->
             )
             assert told["result"] == "'hello'"
             assert await session.disconnect() is False
-            assert await asyncio.wait_for(asking, 10) == "5"
+            assert await asyncio.wait_for(asking, 30) == "5"
             assert child.exit_code is None
             assert await asked(port, "again") == "5"
 
@@ -223,16 +223,16 @@ async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) ->
 async def test_a_server_is_ended_by_disconnect_when_that_is_asked_for(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place, a_server(place) as (child, debug, _):
         request = AttachRequest("python", host="127.0.0.1", port=debug)
-        session, _ = await place.debugging.begin(place.owner, request, seconds=10)
+        session, _ = await place.debugging.begin(place.owner, request, seconds=60)
         assert await session.disconnect(terminate=True) is True
-        assert await child.has_ended(10)
+        assert await child.has_ended(30)
 
 
 async def test_nobody_listens_where_a_program_is_to_be_attached_to(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         request = AttachRequest("python", host="127.0.0.1", port=9)
         with pytest.raises(ToolError) as caught:
-            await place.debugging.begin(place.owner, request, seconds=10)
+            await place.debugging.begin(place.owner, request, seconds=60)
         assert caught.value.code == "debug_launch_failed" and "127.0.0.1:9" in caught.value.message
         assert place.debugging.session(place.owner) is None
 

@@ -22,9 +22,9 @@ from tests.bridges.dap.test_launching import ORDERS, TWO_LINES
 from tests.driver.debug_adapters import FIXTURES, line_of
 
 PYTHON = FIXTURES / "python"
-LATE = """import time
-before = 1
-time.sleep(1)
+LATE = """import os, time
+while not os.path.exists("go"):
+    time.sleep(0.01)
 after = 2
 print("after", flush=True)
 """
@@ -89,14 +89,14 @@ async def test_continue_and_steps_wait_for_the_stop(tmp_path: Path) -> None:
         session, stop = await place.launch(ORDERS, runtime="python", stop_on_entry=False)
         line = line_of(ORDERS, "price")
         assert (stop.reason, where(stop)) == ("breakpoint", ("price_of", line))
-        stop = await session.step("over", seconds=10)
+        stop = await session.step("over", seconds=60)
         assert (stop.status, stop.reason, where(stop)) == ("stopped", "step", ("price_of", line + 1))
-        stop = await session.step("out", seconds=10)
+        stop = await session.step("out", seconds=60)
         assert where(stop)[0] == "main"
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert stop.breakpoint_ids == (one.id,) and session.stop is stop
         await breakpoints.remove_line(ORDERS, line)
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code) == ("exited", 0)
 
 
@@ -117,7 +117,7 @@ async def test_a_wait_that_runs_out_leaves_the_program_running(tmp_path: Path) -
             problem = await refused(asking)
             assert problem.code == "not_stopped" and problem.detail["state"] == "running"
             assert "pause" in problem.message
-        stop = await session.pause(seconds=10)
+        stop = await session.pause(seconds=60)
         assert (stop.status, stop.reason, stop.timed_out) == ("stopped", "pause", False)
         problem = await refused(session.pause(seconds=1))
         assert problem.code == "not_running" and "continue" in problem.message
@@ -137,10 +137,11 @@ async def test_a_stop_after_the_wait_is_reported_by_the_next_continue(tmp_path: 
         session, _ = await place.launch(program, runtime="python")
         stop = await session.resume(seconds=0.1)
         assert stop.timed_out
+        place.put("go", "")
         await until(lambda: session.state is DebugState.STOPPED)
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.breakpoint_ids, where(stop)[1]) == ("stopped", (one.id,), 4)
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.output) == ("exited", "after\n")
         assert [event["breakpoint_id"] for event in place.events("breakpoint_hit")] == [one.id]
 
@@ -156,7 +157,7 @@ async def test_an_unreported_stop_is_recorded_when_it_comes(
         one = await place.debugging.breakpoints(place.owner).set_line(program, 4)
         entry = action == "continue"
         session, stop = await place.launch(
-            program, runtime="python", stop_on_entry=entry, seconds=20 if entry else 0.1
+            program, runtime="python", stop_on_entry=entry, seconds=60 if entry else 0.1
         )
         if entry:
             stop = await session.resume(seconds=0.1)
@@ -179,10 +180,11 @@ async def test_a_stop_that_was_looked_at_is_not_reported_again(tmp_path: Path) -
         await place.debugging.breakpoints(place.owner).set_line(program, 4)
         session, _ = await place.launch(program, runtime="python")
         assert (await session.resume(seconds=0.1)).timed_out
+        place.put("go", "")
         await until(lambda: session.state is DebugState.STOPPED)
         await session.request("stack_trace", "stackTrace", {"threadId": session.current_thread})
         assert session.stop.reason == "breakpoint" and len(place.events("breakpoint_hit")) == 1
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert stop.status == "exited" and len(place.events("breakpoint_hit")) == 1
 
 
@@ -191,13 +193,14 @@ async def test_a_caller_that_is_called_off_leaves_the_program_running(tmp_path: 
         program = place.put("late.py", LATE)
         await place.debugging.breakpoints(place.owner).set_line(program, 5)
         session, _ = await place.launch(program, runtime="python")
-        waiting = asyncio.create_task(session.resume(seconds=10))
+        waiting = asyncio.create_task(session.resume(seconds=60))
         await until(lambda: session.state is DebugState.RUNNING)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
+        place.put("go", "")
         await until(lambda: session.state is DebugState.STOPPED)
-        assert where(await session.resume(seconds=10))[1] == 5
+        assert where(await session.resume(seconds=60))[1] == 5
 
 
 async def test_of_two_that_continue_at_once_one_is_refused(tmp_path: Path) -> None:
@@ -205,7 +208,7 @@ async def test_of_two_that_continue_at_once_one_is_refused(tmp_path: Path) -> No
         program = place.put("two.py", TWO_LINES)
         session, _ = await place.launch(program, runtime="python")
         both = await asyncio.gather(
-            *(session.step("over", seconds=10) for _ in range(2)), return_exceptions=True
+            *(session.step("over", seconds=60) for _ in range(2)), return_exceptions=True
         )
         told = [one.reason for one in both if isinstance(one, Stop)]
         codes = [one.code for one in both if isinstance(one, ToolError)]
@@ -221,7 +224,7 @@ async def test_a_program_that_dies_of_an_exception_stops_where_it_was_raised(tmp
         assert (stop.reason, where(stop)) == ("exception", ("divide", 2))
         assert stop.text is not None and "ZeroDivisionError" in stop.text
         assert stop.output == "about to divide\n"
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code) == ("exited", 1) and "ZeroDivisionError" in stop.output
 
 
@@ -241,10 +244,10 @@ async def test_threads_stop_and_step_one_by_one(tmp_path: Path) -> None:
             body = await session.request("stack_trace", "stackTrace", {"threadId": one["id"], "levels": 1})
             assert len(body["stackFrames"]) == 1
         first = stop.thread_id
-        stop = await session.step("over", first, seconds=10)
+        stop = await session.step("over", first, seconds=60)
         assert (stop.reason, stop.thread_id, where(stop)) == ("step", first, ("work", line + 1))
         await breakpoints.remove_line(program, line)
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code, stop.output) == ("exited", 0, "done [0, 1, 2]\n")
 
 
@@ -253,7 +256,7 @@ async def test_after_the_end_of_the_program_each_action_says_so(tmp_path: Path) 
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES + "raise SystemExit(9)\n")
         session, _ = await place.launch(program, runtime="python")
-        stop = await session.resume(seconds=10)
+        stop = await session.resume(seconds=60)
         assert (stop.status, stop.exit_code, stop.output) == ("exited", 9, "2\n")
         for again in (session.resume(seconds=1), session.step("in", seconds=1), session.pause(seconds=1)):
             stop = await again
@@ -273,7 +276,7 @@ async def test_the_death_of_the_adapter_ends_the_session(tmp_path: Path, waits: 
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "never_stops.py"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=True)
-        waiting = asyncio.create_task(refused(session.resume(seconds=20))) if waits else None
+        waiting = asyncio.create_task(refused(session.resume(seconds=60))) if waits else None
         await until(lambda: session.state is (DebugState.RUNNING if waits else DebugState.STOPPED))
         os.kill(adapter_process(), signal.SIGKILL)
         await until(lambda: session.state is DebugState.ENDED)
@@ -317,7 +320,7 @@ async def test_a_flood_of_output_is_bounded_by_its_end(tmp_path: Path) -> None:
 async def test_output_is_reported_while_the_program_runs(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put(
-            "talks.py", "import time\nprint('early', flush=True)\ntime.sleep(0.6)\nprint('late')\n"
+            "talks.py", "import time\nprint('early', flush=True)\ntime.sleep(2)\nprint('late')\n"
         )
         session, _ = await place.launch(program, runtime="python")
         told: list[tuple[str, DebugState]] = []
@@ -325,7 +328,7 @@ async def test_output_is_reported_while_the_program_runs(tmp_path: Path) -> None
         async def progress(text: str) -> None:
             told.append((text, session.state))
 
-        stop = await session.resume(seconds=10, progress=progress)
+        stop = await session.resume(seconds=30, progress=progress)
         assert stop.output == "early\nlate\n"
         assert told[0][0].startswith("early") and told[0][1] is DebugState.RUNNING
         assert "".join(text for text, _ in told) == "early\nlate\n"
