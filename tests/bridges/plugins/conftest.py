@@ -98,7 +98,7 @@ class Bench:
             "hooks": ["on_session_start", "pre_compact"],
             "capabilities": ["kaged:storage:read", "net:example.org:443", "read:fs:/srv/data"],
             "tools": [{"name": "harm", "description": "x", "parameters_schema": {"type": "object"}}],
-            "hook_timeout_sec": 5,
+            "hook_timeout_sec": 60,
             "shutdown_timeout_sec": 1,
         }
         if self.caged:
@@ -108,8 +108,8 @@ class Bench:
     def starts(self) -> list[int]:
         """Return the processes of the hostile plugin that were started."""
         log = self.root / "log"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return [int(line.split()[1]) for line in lines if line.startswith("started ")]
+        whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
+        return [int(line.split()[1]) for line in whole.splitlines() if line.startswith("started ")]
 
     def events(self, name: str) -> list[dict[str, Any]]:
         return [data for event, _, data in self.audited if event == f"plugin.{name}"]
@@ -129,7 +129,7 @@ class Bench:
         return await self.plugins.hook(declaration, hook, params, self.context())
 
     async def tool(
-        self, declaration: PluginDeclaration, name: str, seconds: float = 10, **params: Any
+        self, declaration: PluginDeclaration, name: str, seconds: float = 60, **params: Any
     ) -> Any:
         return await self.plugins.call_tool(declaration, name, params, self.context(), seconds=seconds)
 

@@ -18,7 +18,7 @@ from tests.bridges.plugins.conftest import Open
 from tests.driver.loop_watch import LongestTurn
 
 INITIALIZE = ("--at", "initialize")
-QUICK: dict[str, Any] = {"start_seconds": 10, "health_seconds": 300, "hanging_grace_seconds": 0.1}
+QUICK: dict[str, Any] = {"start_seconds": 60, "health_seconds": 300, "hanging_grace_seconds": 0.1}
 
 
 @pytest.fixture(autouse=True)
@@ -148,21 +148,21 @@ async def test_empty_lines_without_end_are_a_broken_conversation(bench: Open) ->
 
 
 @pytest.mark.requirement("plugins.hostile")
-@pytest.mark.parametrize("behaviour", [("--hang",), ("--silent",), ("--late", "1.6")])
+@pytest.mark.parametrize("behaviour", [("--hang",), ("--silent",), ("--late", "3.2")])
 async def test_no_answer_is_a_timeout_and_a_late_one_is_dropped(
     bench: Open, behaviour: tuple[str, ...]
 ) -> None:
     async with bench(**QUICK) as it:
-        plugin = it.hostile(*behaviour, hook_timeout_sec=1)
+        plugin = it.hostile(*behaviour, hook_timeout_sec=2)
         began = time.monotonic()
         outcome = await it.hook(plugin)
         assert outcome.kind == "timeout"
-        assert 0.9 < time.monotonic() - began < 20
+        assert 1.9 < time.monotonic() - began < 30
         assert len(it.events("hook.timeout")) == 1
         if behaviour == ("--hang",):
             assert (await it.hook(plugin, "pre_compact")).kind == "timeout"
             return
-        await asyncio.sleep(0.8)
+        await asyncio.sleep(1.5)
         assert (await it.hook(plugin, "pre_compact")).result == {"inject": "good"}
         assert it.events("failed") == []
 
@@ -275,7 +275,7 @@ async def test_who_ignores_shutdown_and_sigterm_is_killed(bench: Open) -> None:
         (pid,) = it.starts()
         began = time.monotonic()
         await it.plugins.end_project("prj_1")
-        assert 0.9 < time.monotonic() - began < 20, "its manifest gives it a second"
+        assert 0.9 < time.monotonic() - began < 30, "its manifest gives it a second"
         assert not alive(pid)
         assert it.events("stopped")[0]["reason"] == "project_unload"
 

@@ -16,8 +16,9 @@ from app.states import PLUGIN_MOVES, PluginState, move
 from tests.bridges.conftest import alive, descriptors, until
 from tests.bridges.plugins.conftest import Open
 
-QUICK: dict[str, Any] = {"start_seconds": 10, "health_seconds": 300, "hanging_grace_seconds": 0.1}
-WATCHED = {**QUICK, "health_seconds": 0.3}
+QUICK: dict[str, Any] = {"start_seconds": 60, "health_seconds": 300, "hanging_grace_seconds": 0.1}
+WATCHED = {**QUICK, "health_seconds": 1.5}
+"""A plugin that does not hang answers a ping within that on a busy machine."""
 INITIALIZE = ("--at", "initialize")
 GOOD_MANIFEST = """
 name: good
@@ -124,7 +125,7 @@ async def test_between_a_failure_and_the_next_start_nobody_waits(bench: Open) ->
             outcome = await it.hook(plugin)
             assert outcome.kind == "unavailable"
             assert "exit code 3" in outcome.error
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert await it.state() == "restarting"
         it.clock.running.set()
         await until(lambda: len(it.events("started")) == 2)
@@ -134,7 +135,7 @@ async def test_between_a_failure_and_the_next_start_nobody_waits(bench: Open) ->
 @pytest.mark.requirement("plugins.supervision")
 async def test_three_missed_pings_restart_it(bench: Open) -> None:
     async with bench(**WATCHED) as it:
-        plugin = it.hostile("--hang", "--times", "1", "--deaf", hook_timeout_sec=0.2)
+        plugin = it.hostile("--hang", "--times", "1", "--deaf", hook_timeout_sec=3)
         assert (await it.hook(plugin)).kind == "timeout"
         (first,) = it.starts()
         await until(lambda: len(it.events("started")) == 2)
@@ -163,7 +164,7 @@ async def test_a_program_that_is_not_there_is_a_reason(bench: Open) -> None:
 async def test_plugins_do_not_notice_each_other(bench: Open) -> None:
     async with bench(**QUICK) as it:
         good = it.package(GOOD_MANIFEST, name="good", script=GOOD)
-        bad = it.hostile("--hang", hook_timeout_sec=1)
+        bad = it.hostile("--hang", hook_timeout_sec=5)
         await it.hook(good)
         waiting = asyncio.create_task(it.hook(bad))
         for _ in range(20):
@@ -220,7 +221,7 @@ async def test_closing_at_any_moment_ends_everything(bench: Open, seed: int) -> 
             await it.plugins.end_project("prj_1")
         else:
             await it.plugins.aclose()
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         async with asyncio.timeout(30):
             for outcome in await asyncio.gather(*calls):
                 assert outcome.kind in {"result", "unavailable", "error"}
@@ -248,7 +249,7 @@ async def test_many_restarts_leak_neither_processes_nor_descriptors(bench: Open)
             await it.hook(plugin)
             await until(lambda wanted=count: len(it.events("started")) == wanted)  # type: ignore[misc]
         await until(lambda: len(descriptors()) <= len(before))
-        assert len(asyncio.all_tasks()) <= tasks
+        await until(lambda: len(asyncio.all_tasks()) <= tasks)
         running = [pid for pid in it.starts() if alive(pid)]
         assert len(running) == 1
         assert os.getpid() not in running
