@@ -124,16 +124,16 @@ def test_a_large_file_costs_little(name):
     text = name * (1024 * 1024 // len(name.encode()))
 
     def once() -> float:
-        began = time.perf_counter()
+        began = time.thread_time()
         index = LineIndex(text)
         index.from_server({"line": 9_000, "character": 5}, "utf-16")
         assert index.line_count > 9_000
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     def made() -> float:
-        began = time.perf_counter()
+        began = time.thread_time()
         LineIndex(text)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     assert min(once() for _ in range(5)) < 0.05
     assert min(made() for _ in range(5)) < 0.002
@@ -143,9 +143,9 @@ def test_a_long_line_of_wide_characters_is_converted_without_a_loop_over_it():
     line = "😀" * 300_000
 
     def once() -> float:
-        began = time.perf_counter()
+        began = time.thread_time()
         assert convert_line(line, 300_001, "utf-16") == 150_000
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     assert min(once() for _ in range(5)) < 0.01
     assert re.fullmatch("😀+", line)

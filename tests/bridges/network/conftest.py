@@ -95,7 +95,7 @@ class Running:
 
     async def say(self, *pieces: bytes, half_close: bool = False) -> bytes:
         """Say something to the proxy and return everything it answers until it closes."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             try:
                 for piece in pieces:

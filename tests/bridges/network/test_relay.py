@@ -82,7 +82,7 @@ async def test_large_transfers_both_ways_at_once_arrive_whole() -> None:
 
 async def test_one_side_may_end_long_before_the_other() -> None:
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(20), relayed() as (client, server, task, _):
+    async with asyncio.timeout(60), relayed() as (client, server, task, _):
         await loop.sock_sendall(client, b"question")
         client.shutdown(socket.SHUT_WR)
         assert await loop.sock_recv(server, 100) == b"question"
@@ -118,7 +118,7 @@ async def test_who_does_not_read_stops_the_one_who_writes() -> None:
 
 
 async def test_a_side_that_breaks_off_ends_both() -> None:
-    async with asyncio.timeout(20), relayed() as (client, server, task, _):
+    async with asyncio.timeout(60), relayed() as (client, server, task, _):
         server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         server.close()
         await task
@@ -126,9 +126,9 @@ async def test_a_side_that_breaks_off_ends_both() -> None:
 
 
 async def test_silence_ends_it_and_sooner_when_one_side_has_ended() -> None:
-    async with asyncio.timeout(20), relayed(idle=0.2) as (_, _, task, _):
+    async with asyncio.timeout(60), relayed(idle=0.2) as (_, _, task, _):
         await task
-    async with asyncio.timeout(20), relayed(half_open=0.2) as (client, _, task, _):
+    async with asyncio.timeout(60), relayed(half_open=0.2) as (client, _, task, _):
         await asyncio.wait([task], timeout=0.5)
         assert not task.done()
         client.shutdown(socket.SHUT_WR)
@@ -137,7 +137,7 @@ async def test_silence_ends_it_and_sooner_when_one_side_has_ended() -> None:
 
 async def test_beyond_the_limit_nothing_is_carried_and_the_answer_still_comes() -> None:
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(20), relayed(limit=6) as (client, server, task, relay):
+    async with asyncio.timeout(60), relayed(limit=6) as (client, server, task, relay):
         await loop.sock_sendall(client, b"abc")
         assert await loop.sock_recv(server, 100) == b"abc"
         await loop.sock_sendall(client, b"defGHI")
