@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.daemon_process import ANSWER_SECONDS, DaemonProcess, write_config
 from tests.driver.ledger import get, get_all
 from tests.driver.rounds import rounds
 from tests.driver.sessions import write_project
@@ -122,7 +122,7 @@ async def one_life(
     async with asyncio.TaskGroup() as tasks:
         for one in wanted:
             tasks.create_task(send(one))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(ANSWER_SECONDS):
             await enough.wait()
         await daemon.kill()
     return told

@@ -134,6 +134,7 @@ async def test_svelte_names_are_renamed_in_script_and_markup(svelte: CodeDesk) -
 
 @SVELTE_SHOWN
 async def test_a_killed_svelte_server_is_restarted(svelte: CodeDesk) -> None:
+    await svelte.lsp("hover", path="src/Yard.svelte", line=4, symbol="lift")
     [server] = (await svelte.lsp("status", path="src/App.svelte"))["servers"]
     os.kill(server["pid"], signal.SIGKILL)
     found = await svelte.lsp("hover", path="src/Yard.svelte", line=4, symbol="lift")
@@ -205,6 +206,7 @@ async def test_new_php_files_are_known_at_once(php: CodeDesk) -> None:
 
 @PHP_SHOWN
 async def test_a_killed_php_server_is_restarted(php: CodeDesk) -> None:
+    await php.lsp("definition", path="src/Yard.php", line=6, symbol="lift#1")
     [server] = (await php.lsp("status", path="src/Crane.php"))["servers"]
     os.kill(server["pid"], signal.SIGKILL)
     found = await php.lsp("definition", path="src/Yard.php", line=6, symbol="lift#1")

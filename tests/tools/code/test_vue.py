@@ -108,6 +108,7 @@ async def test_a_new_component_is_known_at_once(vue: CodeDesk) -> None:
 
 
 async def test_a_killed_server_is_restarted(vue: CodeDesk) -> None:
+    await vue.lsp("hover", path="src/Yard.vue", line=4, symbol="lift")
     [server] = (await vue.lsp("status", path="src/Yard.vue"))["servers"]
     os.kill(server["pid"], signal.SIGKILL)
     found = await vue.lsp("hover", path="src/Yard.vue", line=4, symbol="lift")
