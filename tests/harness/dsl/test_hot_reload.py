@@ -17,6 +17,7 @@ from app.harness.projects.projects import ProjectRegistry
 from app.harness.projects.prompts.store import PromptFailure
 from app.storage.storage import Storage
 from tests.driver.project_files import MINIMAL, write_project
+from tests.driver.sessions import WAIT_SECONDS
 from tests.driver.tool_registry import tool_registry
 
 TEXT = MINIMAL + "  tools: {file.read: {enabled: true}}\n"
@@ -46,11 +47,9 @@ class Daemon:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("the condition did not come true")
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
