@@ -27,7 +27,8 @@ PRIMARY: dict[str, Any] = {
 
 
 def hook(name: str, command: str | list[str], **more: Any) -> dict[str, Any]:
-    return {"name": name, "command": command, **more}
+    """A hook that has a minute: in a cage even `true` takes seconds on a busy machine."""
+    return {"name": name, "command": command, "timeout_seconds": 60, **more}
 
 
 def uncaged(name: str, command: str | list[str], **more: Any) -> dict[str, Any]:

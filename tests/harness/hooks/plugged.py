@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.driver.sessions import Driver, write_project
+from tests.driver.sessions import WAIT_SECONDS, Driver, write_project
 
 FAKES = Path(__file__).parents[2] / "fakes"
 TOOL: dict[str, Any] = {
@@ -91,6 +91,7 @@ class PluggedProject:
             "kaged_api": 1,
             "description": "A plugin for tests",
             "config_schema": {"type": "object"},
+            "hook_timeout_sec": 60,  # to begin is part of the first hook, and slow on a busy machine
             **said,
         }
         # What it has seen it writes down beside its program, where tests find it.
@@ -115,11 +116,12 @@ class PluggedProject:
     def calls(self, name: str, hook: str | None = None) -> list[dict[str, Any]]:
         """Return what a recording plugin was told, all of it or of one hook or tool."""
         file = self.root / "plugins" / name / "calls.jsonl"
-        lines = file.read_text().splitlines() if file.exists() else []
+        written = file.read_text() if file.exists() else ""
+        lines = written[: written.rfind("\n") + 1].splitlines()  # the last one may just be being written
         return [call for call in map(json.loads, lines) if hook in (None, call["name"])]
 
 
-async def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> None:
     """Wait until a condition holds that nothing tells of."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110
@@ -128,7 +130,7 @@ async def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
 
 async def audited(driver: Driver, event: str, count: int = 1) -> list[dict[str, Any]]:
     """Return the audit rows of the session with that event, oldest first, once there are so many."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             page = await driver.call("GET", f"/audit?event={event}&session_id={driver.session_id}&limit=100")
             if len(page["items"]) >= count:

@@ -13,11 +13,13 @@ from tests.driver.sessions import driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.hooked import PRIMARY, WRITES, ended, for_, hook, result_of, write_hooked
+from tests.harness.hooks.plugged import until
 
 pytestmark = pytest.mark.requirement("hooks.hostile")
 
-MARK = "600.7137"
-"""Seconds that only processes of these tests sleep."""
+MARK = f"600.{os.getpid()}"
+"""Seconds that only processes of these tests sleep, and not those of another run of them."""
+BOMB = f"bomb-{os.getpid()}.sh"
 WRITE = ToolCall("file_write", {"path": "a.txt", "content": "x\n"}, id="c1")
 BROKEN = {
     "hangs": (f"exec sleep {MARK}", "it was killed after 1 seconds"),
@@ -63,7 +65,7 @@ async def test_a_broken_hook_before_a_call_denies_it_and_says_why(
     (event,) = ended(watch)
     assert event["decision"] == "deny"
     assert event.get("timed_out", False) is ("killed after" in why)
-    assert processes_with(MARK) == []
+    await until(lambda: processes_with(MARK) == [])
 
 
 @pytest.mark.parametrize("event", ["after_tool", "on_prompt", "on_stop"])
@@ -92,7 +94,7 @@ async def test_what_a_hook_leaves_behind_ends_with_it_and_holds_up_nothing(
     fake.script(Reply((WRITE,)), text_reply("Done."))
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
         watch = await driver.run("Write it")
-        assert processes_with(MARK) == []
+        await until(lambda: processes_with(MARK) == [])
 
     assert [one["decision"] for one in ended(watch)] == ["continue", "continue"]
     assert "left" in result_of(watch)["content"]
@@ -101,14 +103,14 @@ async def test_what_a_hook_leaves_behind_ends_with_it_and_holds_up_nothing(
 async def test_a_hook_that_starts_itself_again_and_again_is_stopped(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    root = write_hooked(tmp_path / "shop", before_tool=[hook("bomb", ["hooks/bomb.sh"], timeout_seconds=2)])
+    root = write_hooked(tmp_path / "shop", before_tool=[hook("bomb", [f"hooks/{BOMB}"], timeout_seconds=2)])
     (root / "hooks").mkdir()
-    (root / "hooks" / "bomb.sh").write_text('#!/bin/sh\n"$0" & "$0" &\nwait\nexec sleep 60\n')
-    (root / "hooks" / "bomb.sh").chmod(0o755)
+    (root / "hooks" / BOMB).write_text('#!/bin/sh\n"$0" & "$0" &\nwait\nexec sleep 60\n')
+    (root / "hooks" / BOMB).chmod(0o755)
     fake.script(Reply((WRITE,)), text_reply("Done."))
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
         watch = await driver.run("Write it")
-        assert processes_with("bomb.sh") == []
+        await until(lambda: processes_with(BOMB) == [])
 
     assert "hook_denied" in result_of(watch)["content"]
 

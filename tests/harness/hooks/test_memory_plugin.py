@@ -16,6 +16,7 @@ from tests.harness.hooks.plugged import PluggedProject, audited, system_of
 
 pytestmark = [pytest.mark.requirement("plugins.memory"), pytest.mark.needs("cages")]
 MEMORY = Path(__file__).parents[3] / "examples" / "plugins" / "memory"
+QUICK = "idle_debounce_sec: 0.3\nhook_timeout_sec: 60"
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def remembering(plugged: PluggedProject) -> PluggedProject:
     """A project with the example plugin, which is told of idle sessions at once."""
     shutil.copytree(MEMORY, plugged.root / "plugins" / "memory", ignore=shutil.ignore_patterns("__pycache__"))
     manifest = plugged.root / "plugins" / "memory" / "kaged-plugin.yaml"
-    manifest.write_text(manifest.read_text().replace("idle_debounce_sec: 30", "idle_debounce_sec: 0.3"))
+    manifest.write_text(manifest.read_text().replace("idle_debounce_sec: 30", QUICK))
     plugged.primary["plugins"] = {"memory": {"package": "./plugins/memory", "isolation": "project"}}
     plugged.primary["tools"]["memory.*"] = {"enabled": True}
     plugged.write()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.driver.sessions import Driver, driven
+from tests.driver.sessions import WAIT_SECONDS, Driver, driven
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.hooked import PRIMARY, ended, result_of, uncaged, write_hooked
@@ -168,11 +169,12 @@ async def test_hooks_bind_children_and_only_those_of_tools_by_default(
 
 async def reloaded(driver: Driver, digest: str) -> dict[str, Any]:
     """Wait until the project's newest version is another one, and return the project."""
-    async with driver.daemon.client() as client:
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
-            found = (await client.get(f"/api/v1/projects/{driver.project_id}")).json()
+            found = await driver.call("GET", f"/projects/{driver.project_id}")
             if found["trust"]["digest"] != digest:
                 return dict(found)
+            await asyncio.sleep(0.02)
 
 
 async def test_a_hook_holds_in_a_running_session_once_the_file_is_reloaded_and_trusted(

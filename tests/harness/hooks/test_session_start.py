@@ -125,7 +125,7 @@ async def test_nothing_inside_can_end_the_marks(
         ({"errors": {START: "no idea"}}, {}, "plugin.hook.failed"),
         ({"answers": {START: {"inject": 5}}}, {}, "plugin.hook.failed"),
         ({"answers": {START: ["inject"]}}, {}, "plugin.hook.failed"),
-        ({"sleeps": {START: 60}}, {"hook_timeout_sec": 3, "shutdown_timeout_sec": 1}, "plugin.hook.timeout"),
+        ({"sleeps": {START: 60}}, {"hook_timeout_sec": 10, "shutdown_timeout_sec": 1}, "plugin.hook.timeout"),
         ({"answers": {START: {"inject": "  \n"}}}, {}, "plugin.hook.fired"),
         ({"answers": {START: {"other": 1}}}, {}, "plugin.hook.fired"),
     ],
@@ -147,7 +147,7 @@ async def test_a_hook_that_fails_is_reported_and_nothing_else(
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         began = time.monotonic()
         await driver.run("One")
-        assert time.monotonic() - began < 3 + 12
+        assert time.monotonic() - began < 40
         await driver.run("Two")
         assert (await driver.last_run())["state"] == "succeeded"
         rows = [row for row in await audited(driver, event) if row["data"]["plugin"] == "bad"]
