@@ -26,7 +26,7 @@ SHAPED = "ghp_" + "abcdEFGH0123" * 3
     [
         (*START, "--hang"),
         (*START, "--silent"),
-        (*START, "--late", "30"),
+        (*START, "--late", "120"),
         (*START, "--die"),
         (*START, "--die", "--half"),
         (*START, "--raw", "no json at all"),
@@ -63,7 +63,7 @@ async def test_the_run_and_the_requests_are_as_without_it(
     async with driven(tmp_path / "with", plugged.write(), **settings_overrides) as driver:
         began = time.monotonic()
         watch = await driver.run("Read it")
-        assert time.monotonic() - began < TIMEOUT + 12
+        assert time.monotonic() - began < TIMEOUT + 40
         assert (await driver.last_run())["state"] == "succeeded"
         assert watch.text() == "Done."
     assert [request.body for request in fake.requests][2:] == without
