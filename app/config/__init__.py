@@ -6,6 +6,7 @@ Never: anything about one project (that is the project file) and no I/O besides 
 
 from app.config.environment import child_environment, container_in_environment, environment_secrets, expanded
 from app.config.exposure import refuse_exposure, settings_not_in_effect
+from app.config.file_version import FileVersion, version_of
 from app.config.hook_settings import HookSettings
 from app.config.load import default_config_file, load_settings
 from app.config.proxies import Proxies
@@ -40,6 +41,7 @@ __all__ = [
     "DaemonSettings",
     "DapAdapterSettings",
     "DapSettings",
+    "FileVersion",
     "HookSettings",
     "LangfuseSettings",
     "LimitSettings",
@@ -70,5 +72,6 @@ __all__ = [
     "secret_values",
     "settings_not_in_effect",
     "url_password",
+    "version_of",
     "without_credentials",
 ]

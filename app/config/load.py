@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from app.config.credentials import BUILT_IN_PROVIDERS, resolve_credentials
 from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
+from app.config.file_version import version_of
 from app.config.problems import KeyPath, Problems, known_keys
 from app.config.secret_files import FILE_MARK, Variables
 from app.config.settings import COMPUTED_KEYS, Settings
@@ -52,6 +53,8 @@ def load_settings(
     path = _find_file(config_file, process)
     environ = Variables(process)
     merged = _Merged()
+    # Before it is read: what changes meanwhile is another version.
+    version = None if path is None else version_of(path)
     if path is not None:
         merged.add(_read(path), source=str(path), base=path.parent)
     for name, key, value in settings_in(environ):
@@ -60,7 +63,9 @@ def load_settings(
         merged.add_one(normalise_names(merged.tree, key), value, source=name, base=Path.cwd())
     for dotted, value in (overrides or {}).items():
         merged.add_one(tuple(dotted.split(".")), value, source="command line", base=Path.cwd())
-    return _resolve(merged, path, environ)
+    settings = _resolve(merged, path, environ)
+    settings.read_from(version)
+    return settings
 
 
 @dataclass(slots=True)

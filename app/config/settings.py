@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr
 
+from app.config.file_version import FileVersion
 from app.config.hook_settings import HookSettings
 from app.config.section import Section
 
@@ -312,6 +313,16 @@ class Settings(Section):
     hooks: HookSettings = HookSettings()
     config_file: Path | None = None
     missing_env: dict[str, str] = Field(default_factory=dict)
+    _config_version: FileVersion | None = PrivateAttr(default=None)
+
+    @property
+    def config_version(self) -> FileVersion | None:
+        """The version of the config file that these were read from; None where there was none."""
+        return self._config_version
+
+    def read_from(self, version: FileVersion | None) -> None:
+        """Remember which version of the config file was read."""
+        self._config_version = version
 
 
 COMPUTED_KEYS = frozenset({"config_file", "missing_env"})

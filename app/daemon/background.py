@@ -14,11 +14,13 @@ from pathlib import Path
 from watchfiles import awatch
 
 from app.config import (
+    FileVersion,
     Settings,
     StorageSettings,
     default_config_file,
     load_settings,
     secret_values,
+    version_of,
 )
 from app.errors import KagedError
 from app.harness.conversation.session_rows import session_audit
@@ -127,7 +129,7 @@ async def reload_config_forever(settings: Settings, router: ProviderRouter, reda
 
     Without one, the file is waited for where it is looked for at the start."""
     file = settings.config_file or default_config_file()
-    async for _ in _changes_of(file):
+    async for _ in _changes_of(file, settings.config_version):
         try:
             fresh = await asyncio.to_thread(load_settings, config_file=file)
         except KagedError as error:
@@ -142,9 +144,9 @@ async def reload_config_forever(settings: Settings, router: ProviderRouter, reda
         log.info("models and providers were reloaded from %s", file)
 
 
-async def _changes_of(file: Path) -> AsyncGenerator[None, None]:
-    """Yield when a file has changed or has come to be; its folders need not be there yet."""
-    seen = await asyncio.to_thread(_version_of, file)
+async def _changes_of(file: Path, seen: FileVersion | None) -> AsyncGenerator[None, None]:
+    """Yield when a file has another version than was `seen`, or has come to be; its folders need not be there
+    yet."""
     while True:
         folder = await asyncio.to_thread(_nearest_folder, file)
         towards = folder / file.relative_to(folder).parts[0]
@@ -158,7 +160,7 @@ async def _changes_of(file: Path) -> AsyncGenerator[None, None]:
         )
         async with aclosing(watching):
             async for _ in watching:
-                now = await asyncio.to_thread(_version_of, file)
+                now = await asyncio.to_thread(version_of, file)
                 if now not in (None, seen):
                     yield
                 seen = now
@@ -168,11 +170,3 @@ async def _changes_of(file: Path) -> AsyncGenerator[None, None]:
 
 def _nearest_folder(file: Path) -> Path:
     return next(folder for folder in file.parents if folder.is_dir())
-
-
-def _version_of(file: Path) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

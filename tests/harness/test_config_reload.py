@@ -118,6 +118,22 @@ async def test_a_config_file_that_is_made_later_is_taken_up_too(
     assert fake.requests[0].json["model"] == "model-later"
 
 
+async def test_a_change_while_the_daemon_starts_is_taken_up(
+    fake: FakeProvider, config: Path, project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came after the file was read, and before anybody watched it."""
+
+    def settings_for(data_dir: Path, **_: Any) -> Settings:
+        told = {"daemon.data_dir": str(data_dir), "projects.trusted": [str(tmp_path)]}
+        settings = load_settings(config_file=config, environ={}, overrides=told)
+        config.write_text(text_of(fake, "model-changed", "sk-the-first-key"))
+        return settings
+
+    monkeypatch.setattr("tests.driver.daemon.settings_for", settings_for)
+    async with driven(tmp_path / "data", project_root) as driver:
+        await until_the_alias_is(driver, ["fake:model-changed"])
+
+
 async def test_an_agent_cannot_make_the_config_file_that_would_be_taken_up(
     fake: FakeProvider, project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
