@@ -6,9 +6,11 @@ import ctypes
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from app.workspace.linked_files import LinkedFiles
 from tests.tools.conftest import tool_registry
 
 SECRET = "top secret"
-ROUNDS = 3_000
+ROUNDS, SECONDS = 3_000, 20.0
 
 
 @pytest.fixture
@@ -320,7 +322,7 @@ async def test_the_data_folder_is_hidden_also_when_it_lies_in_the_project(desk, 
 
 @contextmanager
 def _swapping(first: Path, second: Path) -> Iterator[list[int]]:
-    """A thread lets two names change places without pause; how often is told at the end."""
+    """A thread lets two names change places without pause, and counts how often."""
     exchange = ctypes.CDLL(None, use_errno=True).renameat2
     stop, swaps = threading.Event(), [0]
 
@@ -336,7 +338,6 @@ def _swapping(first: Path, second: Path) -> Iterator[list[int]]:
     finally:
         stop.set()
         thread.join(30)
-    assert swaps[0] > ROUNDS
 
 
 @pytest.mark.requirement("authorisation.race")
@@ -353,8 +354,13 @@ async def test_a_link_swapped_between_check_and_use_does_not_escape(desk, kind):
     else:
         actor = desk.caged(("rw", "src"))
     codes: set[str | None] = set()
-    with _swapping(desk.root / "src/door", desk.root / "src/bait"):
-        for turn in range(ROUNDS):
+    refused = {"capability_denied", "permission_denied", "invalid_path"}
+    end = time.monotonic() + SECONDS
+    with _swapping(desk.root / "src/door", desk.root / "src/bait") as swaps:
+        for turn in count():
+            over = turn >= ROUNDS or time.monotonic() > end
+            if over and swaps[0] > turn and None in codes and codes & refused:
+                break
             read = await actor.call("file.read", path="src/door/a.txt")
             assert SECRET not in read.model_text()
             codes.add(read.code)
@@ -363,5 +369,4 @@ async def test_a_link_swapped_between_check_and_use_does_not_escape(desk, kind):
                 codes.add(made.code)
     assert (closed / "a.txt").read_text() == SECRET
     assert [one.name for one in closed.iterdir()] == ["a.txt"]
-    assert None in codes and codes & {"capability_denied", "permission_denied", "invalid_path"}
     assert "internal_error" not in codes
