@@ -37,7 +37,10 @@ from tests.driver.tool_registry import tool_registry
 from tests.tools import documents, pictures
 from tests.tools.conftest import Desk, Ports
 
-pytestmark = pytest.mark.requirement("tools.dispatch", "tools.fuzz.parameters")
+pytestmark = [
+    pytest.mark.requirement("tools.dispatch", "tools.fuzz.parameters"),
+    pytest.mark.timeout(600),
+]
 TOOLS = sorted(definition.name for definition in tool_registry().definitions())
 SERVER = Path(__file__).parent / "code" / "scripted_server.py"
 STARTS_PROGRAMS = ("code.", "search.", "edit.ast", "shell.", "project.", "grep", "glob", "bash")

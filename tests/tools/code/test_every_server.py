@@ -80,7 +80,13 @@ class Tried(CodeDesk):
         ),
         pytest.param("typescript-7", marks=pytest.mark.requirement("language_servers.real.typescript-7")),
         pytest.param("gopls", marks=pytest.mark.requirement("language_servers.real.gopls")),
-        pytest.param("rust-analyzer", marks=pytest.mark.requirement("language_servers.real.rust-analyzer")),
+        pytest.param(
+            "rust-analyzer",
+            marks=[
+                pytest.mark.requirement("language_servers.real.rust-analyzer"),
+                pytest.mark.timeout(400),
+            ],
+        ),
         pytest.param("clangd", marks=pytest.mark.requirement("language_servers.real.clangd")),
         pytest.param("bash", marks=pytest.mark.requirement("language_servers.real.bash")),
         pytest.param("yaml", marks=pytest.mark.requirement("language_servers.real.yaml")),

@@ -69,6 +69,7 @@ def is_whole(data: Any, ending: str = ".py") -> bool:
     return bool(data["fresh"])
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("language_servers.tool.folder", "language_servers.lifecycle.kills")
 @pytest.mark.parametrize(
     ("server", "ending", "text"),
@@ -99,6 +100,7 @@ async def test_a_kill_amid_the_diagnostics_of_a_folder_costs_a_restart_and_no_fi
         assert len(desk.events("code.lsp.server_crashed")) == 1
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("language_servers.tool.folder", "language_servers.lifecycle.kills")
 async def test_kills_at_random_moments_leave_no_file_out_in_silence(many: CodeDesk) -> None:
     seed = random.randrange(1 << 32)
@@ -114,6 +116,7 @@ async def test_kills_at_random_moments_leave_no_file_out_in_silence(many: CodeDe
         assert is_whole(await folder(many)), seed
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("language_servers.tool.folder")
 async def test_a_cancelled_call_for_a_folder_leaves_the_server_and_nothing_else(many: CodeDesk) -> None:
     seed = random.randrange(1 << 32)

@@ -48,6 +48,7 @@ async def given_up(desk: DebugDesk, call: dict[str, Any], chance: random.Random)
         await task
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.needs("cages")
 @pytest.mark.requirement("debugger.why", "debugger.trace", "debugger.run_to", "debugger.session.run_end")
 @pytest.mark.parametrize("caged", [False, True], ids=["free", "caged"])
