@@ -241,8 +241,11 @@ async def test_a_directory_swapped_for_a_link_never_lets_a_read_or_write_escape(
 async def test_a_file_swapped_for_a_link_never_lets_a_write_escape(desk, opener):
     outside = _outside(desk)
     desk.put("door", "harmless")
+    end = time.monotonic() + 20
     with _swapping(desk.root, outside / "secret.txt"):
         for turn in range(500):
+            if turn >= 50 and time.monotonic() > end:
+                break
             read = await desk.call("file.read", path="door")
             assert SECRET not in read.model_text()
             await desk.call("file.write", path="door", content=f"mine {turn}")
