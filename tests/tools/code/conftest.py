@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,14 @@ from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
 
 DEADLINE = 60.0
+PATIENT = ServerLimits(
+    initialize_seconds=180.0,
+    request_seconds=180.0,
+    start_seconds=300.0,
+    wait_seconds=180.0,
+    load_seconds=300.0,
+)
+"""Real servers start and load as slowly as the machine lets them: what is too long is for pytest to tell."""
 
 
 @dataclass
@@ -59,7 +67,7 @@ class CodeDesk(Desk):
 async def code_desk(
     base: Path,
     *,
-    limits: ServerLimits | None = None,
+    limits: ServerLimits = PATIENT,
     declarations: Declarations | None = None,
     environment: Mapping[str, str] | None = None,
     tier: Tier | None = None,
@@ -103,6 +111,15 @@ async def code_desk(
         await watches.aclose()
         await cages.aclose()
         await children.aclose()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient_calls() -> Iterator[None]:
+    """A call waits as long as `PATIENT` lets a server."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.tools.code.lsp.CALL_SECONDS", PATIENT.load_seconds)
+        patch.setattr("app.tools.code.call.SECONDS", PATIENT.request_seconds)
+        yield
 
 
 @pytest.fixture

@@ -15,16 +15,15 @@ from typing import Any
 
 import pytest
 
-from app.bridges.lsp.manager import ServerLimits
 from app.tools.code.diagnostics import MAX_UNANSWERED
 from tests.bridges.conftest import until
 from tests.driver.language_servers import server_path
-from tests.tools.code.conftest import CodeDesk, code_desk
+from tests.tools.code.conftest import PATIENT, CodeDesk, code_desk
 
 FILES = 120
 ROUNDS = 12
 NAMES = [f"part{number:03d}" for number in range(FILES)]
-LIMITS = replace(ServerLimits(), forgive_seconds=0.0)
+LIMITS = replace(PATIENT, forgive_seconds=0.0)
 """Crashes never add up: a server that was killed is always started again."""
 
 

@@ -24,6 +24,11 @@ TEXT = "alpha beta\nbeta alpha\n"
 WRONG = "\x00\x1b[31mred\u202e\u200b\ud800"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def patient_calls() -> None:
+    """Here the times of a call are those that it has."""
+
+
 @asynccontextmanager
 async def scripted(
     base: Path,

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
+from app.bridges.lsp.manager import Declarations, Declared
 from tests.driver.language_servers import server_command
-from tests.tools.code.conftest import DEADLINE, CodeDesk, code_desk
+from tests.tools.code.conftest import CodeDesk, code_desk
 from tests.tools.code.test_svelte_and_php import errors, lines
 
 pytestmark = [
@@ -38,10 +38,8 @@ async def vue(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[CodeDesk]:
     declared = Declared(language="vue", command=server_command(request.param))
-    limits = ServerLimits(request_seconds=DEADLINE)
-    async with code_desk(
-        tmp_path_factory.mktemp("vue"), declarations=Declarations(project=(declared,)), limits=limits
-    ) as desk:
+    base = tmp_path_factory.mktemp("vue")
+    async with code_desk(base, declarations=Declarations(project=(declared,))) as desk:
         desk.put_all(FILES)
         await desk.lsp("references", path="src/Yard.vue", line=4, symbol="lifted")  # waits for a first load
         yield desk

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
+from app.bridges.lsp.manager import Declarations, Declared
 from tests.bridges.conftest import alive, until
 from tests.driver.language_servers import VUE_3, server_command
-from tests.tools.code.conftest import DEADLINE, CodeDesk, code_desk
+from tests.tools.code.conftest import CodeDesk, code_desk
 from tests.tools.code.test_svelte_and_php import errors, lines
 
 pytestmark = [
@@ -39,10 +39,8 @@ YARD = FILES["src/Yard.vue"]
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def vue(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CodeDesk]:
     declared = Declared(language="vue", command=server_command("vue-3"))
-    limits = ServerLimits(request_seconds=DEADLINE)
-    async with code_desk(
-        tmp_path_factory.mktemp("vue"), declarations=Declarations(project=(declared,)), limits=limits
-    ) as desk:
+    base = tmp_path_factory.mktemp("vue")
+    async with code_desk(base, declarations=Declarations(project=(declared,))) as desk:
         desk.put_all(FILES)
         (desk.root / "node_modules").symlink_to(VUE_3)
         await desk.lsp("references", path="src/Yard.vue", line=5, symbol="lifted")  # waits for a first load
