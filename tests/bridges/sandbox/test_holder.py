@@ -90,17 +90,17 @@ async def test_a_thousand_commands_leave_nothing_behind(cage: Caged) -> None:
     for _ in range(COMMANDS // 20):
         await asyncio.gather(*(cage.sh("true", seconds=60) for _ in range(20)))
     await cage.cages.settle("test")
-    assert descriptors() == before
+    await until(lambda: descriptors() == before)
     (holder,) = _holders()
+    await until(lambda: children_of(holder) == {})  # the last of them may still have to be reaped
     if os.getuid() == 0:  # nobody else may look into a holder
-        assert len(os.listdir(f"/proc/{holder}/fd")) <= 6
-    assert children_of(holder) == {}
-    assert len(asyncio.all_tasks()) <= 6
+        await until(lambda: len(os.listdir(f"/proc/{holder}/fd")) <= 6)
+    await until(lambda: len(asyncio.all_tasks()) <= 6)
 
 
 @pytest.mark.requirement("cages.kernel.holder")
 async def test_a_hundred_cages_leave_nothing_behind(children: ChildProcesses, tmp_path: Path) -> None:
-    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=20, max_output=10)
+    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=60, max_output=10)
     before, tasks = descriptors(), len(asyncio.all_tasks())
     processes = children_of(os.getpid()).keys()
     for _ in range(20):
@@ -109,8 +109,8 @@ async def test_a_hundred_cages_leave_nothing_behind(children: ChildProcesses, tm
                 group.create_task(_used(children, tmp_path))
     await until(lambda: children_of(os.getpid()).keys() <= processes)
     gc.collect()
-    assert descriptors() == before
-    assert len(asyncio.all_tasks()) == tasks
+    await until(lambda: descriptors() == before)
+    await until(lambda: len(asyncio.all_tasks()) == tasks)
 
 
 async def _used(children: ChildProcesses, root: Path) -> None:
@@ -123,7 +123,7 @@ async def test_a_holder_that_dies_takes_its_commands_along_and_the_next_has_anot
     child = await cage.start("sleep 1000")
     (holder,) = _holders()
     os.kill(holder, signal.SIGKILL)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await child.wait() == 137
         await child.wait_for_all()
     assert (await cage.sh("exit 4")).exit_code == 4
@@ -182,7 +182,7 @@ async def test_sockets_of_the_cages_own_loopback_are_given_out(cage: Caged) -> N
         with connected:
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(connected, b"abc")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 assert await loop.sock_recv(connected, 100) == b"cba"
     with pytest.raises(OSError, match="refused"):
         await cage.starter.connect(port)
@@ -247,7 +247,7 @@ async def _taken_over(children: ChildProcesses, tmp_path: Path, script: str) -> 
     )
     holders.close()
     holder = Holder(bubble, daemons, "test")
-    await holder.ready(20)
+    await holder.ready(60)
     return holder
 
 
@@ -285,13 +285,13 @@ def _command() -> Command:
 async def test_a_holder_that_was_taken_over_is_ended_with_all_of_its_cage(
     children: ChildProcesses, tmp_path: Path, script: str
 ) -> None:
-    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=20, max_output=10)
+    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=60, max_output=10)
     before = descriptors()
     holder = await _taken_over(children, tmp_path, script)
     with pytest.raises(HolderGone):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await holder.start(_command())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await holder.gone
         await holder.aclose()
     await until(lambda: descriptors() == before)
@@ -306,7 +306,7 @@ async def test_a_holder_that_floods_does_not_stop_the_daemon(
     )
     with pytest.raises(Exception, match=r"load|says|answers"):
         await holder.start(_command())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await holder.gone
         await holder.aclose()
 
@@ -350,7 +350,7 @@ async def test_an_exit_that_is_never_reported_is_noticed(
     leader = await holder.start(_command())
     ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     leader.watch(lambda: None, ended.set_result)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await ended == 255
     await holder.aclose()
 
@@ -363,7 +363,7 @@ async def test_a_silent_holder_is_ended(
     holder = await _taken_over(children, tmp_path, "asked(); time.sleep(60)")
     with pytest.raises(HolderGone, match="does not answer"):
         await holder.start(_command())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await holder.gone
     await holder.aclose()
 

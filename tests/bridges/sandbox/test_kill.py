@@ -77,12 +77,12 @@ async def test_a_daemon_that_is_killed_leaves_no_cage_behind(tmp_path: Path, num
     try:
         assert daemon.stdout is not None
         assert daemon.stdout.readline() == b"running\n"
-        await until(lambda: (root / "one").exists() and (root / "two").exists(), 30)
+        await until(lambda: (root / "one").exists() and (root / "two").exists())
         started = _below(daemon.pid)
         assert len(started) >= 5  # bubblewrap, the holder, the command and what it has started, the guardian
         daemon.send_signal(number)
-        daemon.wait(20)
-        await until(lambda: not any(map(_is_there, started)), 30)
+        daemon.wait(60)
+        await until(lambda: not any(map(_is_there, started)))
     finally:
         daemon.kill()
         daemon.communicate()

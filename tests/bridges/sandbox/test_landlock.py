@@ -69,7 +69,7 @@ class Held:
             owner="test",
             cwd=self.root,
             env=INSIDE,
-            seconds=30.0,
+            seconds=60.0,
             max_output=100_000,
         )
         return done
@@ -197,7 +197,7 @@ async def test_without_protected_names_the_root_itself_is_open(held: Held, tmp_p
         owner="test",
         cwd=plain,
         env=INSIDE,
-        seconds=30.0,
+        seconds=60.0,
         max_output=1000,
     )
     assert (done.exit_code, done.stdout) == (0, b"x\n")
@@ -273,7 +273,7 @@ async def test_the_environment_is_its_own_and_begins_nothing_early(
         owner="test",
         cwd=root,
         env={**INSIDE, "HOME": "/root"},
-        seconds=30.0,
+        seconds=60.0,
         max_output=9999,
     )
     told = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())

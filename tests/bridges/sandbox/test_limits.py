@@ -125,15 +125,15 @@ async def test_after_the_wall_time_everything_is_ended_and_nothing_is_started(
     need_tier(tier)
     cages = Cages(children, tier)
     try:
-        cage = cage_of(tmp_path, limits=CageLimits(walltime_seconds=1))
+        cage = cage_of(tmp_path, limits=CageLimits(walltime_seconds=5))
         starter = await cages.children("test", cage, tmp_path)
         held = Caged(cages, starter, tmp_path)
         began = time.monotonic()
         background = await held.start("setsid sleep 1000 & sleep 1000", lingers=True)
         done = await held.sh("echo begun; sleep 1000", seconds=60)
         assert (done.exit_code, done.stdout, done.timed_out) == (137, b"begun\n", False)
-        assert time.monotonic() - began >= 1
-        async with asyncio.timeout(20):
+        assert time.monotonic() - began >= 5
+        async with asyncio.timeout(60):
             await background.wait_for_all()
         assert cages.has_run_out("test")
         with pytest.raises(ToolError, match="wall time") as told:

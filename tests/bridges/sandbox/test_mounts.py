@@ -230,7 +230,7 @@ async def test_a_folder_that_somebody_else_makes_again_is_looked_through_as_well
 async def test_what_was_made_in_the_background_is_taken_away_at_the_end(project: Project) -> None:
     cage = await project.cage()
     child = await cage.start("sleep 0.2; mkdir -p z/.git; touch z/made; sleep 1000", lingers=True)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (project.root / "z/made").exists():  # noqa: ASYNC110  (nothing tells of it)
             await asyncio.sleep(0.01)
     await project.cages.end("test")

@@ -122,7 +122,7 @@ async def test_what_is_made_while_it_is_looked_for_is_the_cages(cages: Cages, tm
     cage = await begun(cages, root)
     script = "while :; do for i in $(seq 0 299); do mkdir -p $i/.git; done; touch made; done"
     child = await cage.start(script, stdout="null", stderr="null", lingers=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(100):
         while not (root / "made").exists():  # noqa: ASYNC110  (nothing tells of it)
             await asyncio.sleep(0.01)
         for _ in range(10):
@@ -142,7 +142,7 @@ async def test_what_was_frozen_is_not_reached_by_closing_the_folder_around_it(
     cage = await begun(cages, root)
     script = "while :; do chmod 000 a; chmod 700 a; touch begun; done"
     child = await cage.start(script, stdout="null", stderr="null", lingers=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(100):
         while not (root / "begun").exists():  # noqa: ASYNC110  (nothing tells of it)
             await asyncio.sleep(0.01)
     for number in range(5):

@@ -19,7 +19,7 @@ from app.bridges.sandbox.manager import Cages
 from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier
 from app.cages.cage import Cage
-from tests.bridges.conftest import descriptors
+from tests.bridges.conftest import descriptors, until
 
 pytestmark = pytest.mark.requirement("cages.kernel.tier")
 
@@ -66,14 +66,14 @@ async def test_a_machine_with_namespaces_holds_a_cage(keeper: Keeper) -> None:
     assert dict(tier.found)["trial"] == "11 of 11 checks hold"
     for cages in keeper.made:
         await cages.aclose()
-    assert descriptors().keys() == before
+    await until(lambda: descriptors().keys() == before)
 
 
 @pytest.mark.needs("cages")
 async def test_a_trial_takes_as_long_as_some_small_programs(keeper: Keeper) -> None:
     """A tenth of a second where a program of Python takes fifteen milliseconds."""
     trials, programs = [], []
-    for _ in range(5):
+    for _ in range(20):  # of a machine that others use, the quietest moments count
         begun = time.perf_counter()
         assert (await try_cage("full", keeper)).holds
         trials.append(time.perf_counter() - begun)
@@ -87,7 +87,9 @@ async def test_a_trial_takes_as_long_as_some_small_programs(keeper: Keeper) -> N
             max_output=100,
         )
         programs.append(time.perf_counter() - begun)
-    assert min(trials) < 20 * min(programs)
+        if len(trials) >= 5 and min(trials) < 20 * min(programs):
+            return
+    raise AssertionError((trials, programs))
 
 
 async def test_a_switched_off_sandbox_is_not_tried(keeper: Keeper) -> None:
