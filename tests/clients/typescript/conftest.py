@@ -9,11 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.driver.machine import TOOLS, Lack
-from tests.driver.npm_packages import install
+from tests.driver.npm_packages import INSTALL_SECONDS, install
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "clients" / "typescript"
 WEBSOCKET, BEHIND_A_FLAG = (22, 0), (20, 10)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test of this folder also installs and compiles, which may take longer than a test may."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(INSTALL_SECONDS + 180))
 
 
 def node_version() -> tuple[int, int]:
