@@ -17,6 +17,7 @@ import pytest
 
 from app.bridges.processes import guardian
 from app.bridges.processes.child import Child
+from app.bridges.processes.pipes import pipe
 from app.bridges.processes.process import ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
@@ -225,8 +226,6 @@ async def run(children: ChildProcesses, folder: Path, command: str = "exec sleep
 async def test_a_guardian_that_does_not_listen_is_replaced(
     children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe = guardian.pipe
-
     def small() -> tuple[int, int]:
         """Return a pipe that some hundred reports fill: thousands of children take a busy machine long."""
         ends = pipe()

@@ -142,9 +142,11 @@ async def test_odd_ways_do_not_matter(hostile: Open, way: tuple[str, ...]) -> No
 async def test_a_launch_that_fails_says_why_and_leaves_nothing(
     hostile: Open, way: tuple[str, ...], words: str
 ) -> None:
-    # By the time that runs out the adapter has begun, and so has its child.
-    short = {"initialize": {"initialize_seconds": 4.0}, "launch": {"launch_seconds": 1.5}}
-    limits = replace(QUICK, **short.get(words, {}))
+    limits = QUICK
+    if words == "initialize":  # it has begun by the time that this runs out, and so has its child
+        limits = replace(QUICK, initialize_seconds=4.0)
+    elif words == "launch":
+        limits = replace(QUICK, launch_seconds=1.5)
     async with hostile(*way, "--children", "1", limits=limits) as place, asyncio.timeout(SOON):
         problem = await place.refused_launch(place.root / "program.hostile")
         assert problem.code == "debug_launch_failed", problem
