@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ STREAMED = (
     "interaction.answered",
     *ISSUE_EVENTS,
 )
-EDIT = "tool.called operator/primary edit.text"
+TOGETHER = ("tool.called operator/primary edit.text", "tool.called operator/primary file.read")
 ASKED = """
 tool.called operator/primary kaged.todo view
 tool.called operator/primary shell.bash python3 -m unittest
@@ -147,6 +148,7 @@ async def test_from_a_terminal_the_question_outlives_a_daemon_that_is_killed(
     (printed,) = await shell.follow([asked])
     assert shows(asked, printed), printed
 
+    await until_run_waits(demo)
     assert demo.daemon is not None
     await demo.daemon.kill()
     await demo.start()
@@ -181,6 +183,15 @@ async def test_a_run_without_an_issue_or_without_a_bug_says_so(demo: Demo) -> No
         made = await client.post(f"{project}/issues", json={"title": "Twelve croissants cost too much"})
         said = await output_of(client, project, {"issue_number": made.json()["number"]})
     assert "nothing to repair" in said
+
+
+async def until_run_waits(demo: Demo) -> None:
+    """Wait until the run has been interrupted for its question, which is there a moment before."""
+    assert demo.daemon is not None
+    path = f"/audit?project_id={demo.daemon.project_id}&event=run.ended"
+    async with demo.daemon.client() as client, asyncio.timeout(60):
+        while not await everything(client, path):  # noqa: ASYNC110 - the run is in another process
+            await asyncio.sleep(0.1)
 
 
 async def output_of(client: httpx2.AsyncClient, project: str, body: Row) -> str:
@@ -222,7 +233,8 @@ class Found:
 
     def story(self) -> list[str]:
         """Return the trail as lines. That the work has begun is told beside the run's first steps, at no
-        certain place among them: it is looked at here. Two edits of one step run side by side."""
+        certain place among them: it is looked at here. Two edits of one step run side by side, and so do two
+        reads."""
         told = [line for row in self.audit if (line := line_of(row)) is not None]
         begin, end = (
             told.index("kaged.workflow.triggered operator:operator fix"),
@@ -232,10 +244,8 @@ class Found:
             assert told.count(line) == 1
             assert begin < told.index(line) < end
         rest = [line for line in told if line not in BEGUN]
-        edits = [place for place, line in enumerate(rest) if line.startswith(EDIT)]
-        for place, line in zip(edits, sorted(rest[place] for place in edits), strict=True):
-            rest[place] = line
-        return rest
+        steps = groupby(rest, lambda line: next(filter(line.startswith, TOGETHER), line))
+        return [line for _, step in steps for line in sorted(step)]
 
     def history(self) -> list[tuple[str, str, Any]]:
         """Return author, kind, and text (its first sentence) or old and new value of each entry."""
