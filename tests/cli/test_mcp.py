@@ -28,7 +28,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 async def stdio(
     daemon: DaemonProcess, era: str, *arguments: str, user: User | None = None
 ) -> AsyncIterator[Client]:
-    """Start `kaged mcp` as an editor does, in a folder that is not the project's."""
+    """Start `kaged mcp` as an editor does, in a folder that is not the project's. It has a minute to end, in
+    which it closes its session."""
     project = ("--project", str(daemon.home.project))
     server = StdioServerParameters(
         command=COMMAND[0],
@@ -36,8 +37,10 @@ async def stdio(
         env=daemon.home.environment(),
         cwd=str(daemon.home.folder),
     )
-    async with Client(server, mode=era, elicitation_callback=user) as client:
-        yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 60.0)
+        async with Client(server, mode=era, elicitation_callback=user) as client:
+            yield client
 
 
 @eras
