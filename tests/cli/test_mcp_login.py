@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,10 @@ def test_the_browser_signs_in_and_logout_revokes_the_tokens(home: Home, server: 
     done = home.run("mcp", "login", "signed", **browser(home))
     assert done.returncode == 0, done.stderr
     assert f"signed in at signed ({server.url})" in done.stdout
-    assert (home.folder / "pages").read_text().startswith("200 ")
+    seen = home.folder / "pages"
+    while not seen.exists() or not seen.read_text():  # the browser goes on beside the command
+        time.sleep(0.05)
+    assert seen.read_text().startswith("200 ")
     (file,) = files(home)
     assert file.stat().st_mode & 0o777 == 0o600
     assert "signed in" in home.run("mcp", "list").stdout
@@ -120,14 +124,14 @@ def test_another_state_is_not_taken_and_the_address_can_be_pasted(home: Home, se
     added(home, server.url)
     terminal = home.terminal("mcp", "login", "signed", "--no-browser", COLUMNS="4000")
     terminal.setwinsize(40, 4000)
-    terminal.expect(r"(http://127\.0\.0\.1:\d+/authorize\?\S+)")
+    terminal.expect(r"(http://127\.0\.0\.1:\d+/authorize\?\S+)\s")
     page = terminal.match[1]
     terminal.expect("paste here")
-    callback = httpx2.get(page, trust_env=False, verify=False).headers["location"]
+    callback = httpx2.get(page, trust_env=False, verify=False, timeout=60).headers["location"]
     wrong = re.sub(r"state=[^&]+", "state=guessed", callback)
-    assert httpx2.get(wrong, trust_env=False, verify=False).status_code == 400
+    assert httpx2.get(wrong, trust_env=False, verify=False, timeout=60).status_code == 400
     elsewhere = callback.replace("/callback", "/other")
-    assert httpx2.get(elsewhere, trust_env=False, verify=False).status_code == 404
+    assert httpx2.get(elsewhere, trust_env=False, verify=False, timeout=60).status_code == 404
     terminal.sendline(wrong)
     terminal.expect("not the address at which this sign-in ends")
     terminal.sendline(callback)
@@ -233,7 +237,7 @@ def test_requests_that_are_no_redirect_do_no_harm(home: Home, server: OAuthServe
             one.sendall(junk)
             one.shutdown(socket.SHUT_WR)
             one.recv(100)
-    answer = httpx2.get(lines[1].strip(), follow_redirects=True, trust_env=False, verify=False)
+    answer = httpx2.get(lines[1].strip(), follow_redirects=True, trust_env=False, verify=False, timeout=60)
     assert answer.status_code == 200
     assert waiting.wait(timeout=60) == 0
     waiting.stdout.close()

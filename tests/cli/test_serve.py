@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 from tests.driver.kaged import COMMAND, WAIT_SECONDS, DaemonProcess, Home
+from tests.driver.ports import steady_port
 
 
 @pytest.mark.requirement("command_line.serve")
@@ -29,7 +30,7 @@ def test_json_prints_exactly_one_line_when_ready_and_sigterm_ends_it_well(home: 
     assert stat.S_IMODE(Path(ready["token_file"]).stat().st_mode) == 0o600
     (project,) = ready["projects"]
     assert (project["slug"], project["root"]) == ("library", str(home.project))
-    assert httpx2.get(f"{ready['url']}/healthz", trust_env=False).status_code == 200
+    assert httpx2.get(f"{ready['url']}/healthz", trust_env=False, timeout=WAIT_SECONDS).status_code == 200
     daemon.signal(signal.SIGTERM)
     assert daemon.wait() == 0
     assert daemon.further_output() == []
@@ -46,7 +47,7 @@ def test_a_second_sigterm_stops_at_once(home: Home) -> None:
     daemon.signal(signal.SIGTERM)
     daemon.signal(signal.SIGTERM)
     daemon.wait()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     stalled.close(force=True)
 
 
@@ -77,7 +78,7 @@ def test_flags_beat_the_config_file(home: Home, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere"
     daemon = DaemonProcess(home, ("--data-dir", str(other), "--auth", "insecure")).start()
     assert daemon.ready["token_file"] == str(other / "token")
-    answer = httpx2.get(f"{daemon.ready['url']}/api/v1/projects", trust_env=False)
+    answer = httpx2.get(f"{daemon.ready['url']}/api/v1/projects", trust_env=False, timeout=WAIT_SECONDS)
     assert (answer.status_code, answer.headers["x-kaged-warning"]) == (200, "insecure")
     assert daemon.stop() == 0
 
@@ -102,8 +103,7 @@ def test_a_daemon_that_cannot_start_says_what_to_do(
 def test_a_start_that_fails_turns_away_who_waits_for_it(home: Home, tmp_path: Path) -> None:
     """A page or a command that reconnects while the database is away neither holds the end up nor leaves a
     traceback."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = steady_port()
     with ExitStack() as held:
         database = held.enter_context(socket.create_server(("127.0.0.1", 0)))
         log = held.enter_context((tmp_path / "log").open("w"))
@@ -126,7 +126,8 @@ def test_a_start_that_fails_turns_away_who_waits_for_it(home: Home, tmp_path: Pa
         ]
         waiting[0].sendall(f"GET /api/v1/projects HTTP/1.1\r\n{head}\r\n".encode())
         waiting[1].sendall(f"GET /api/v1/ws HTTP/1.1\r\n{head}{upgrade}{key}\r\n".encode())
-        with httpx2.Client(trust_env=False) as client:  # both have arrived when a later one is answered
+        # Both have arrived when a later one is answered.
+        with httpx2.Client(trust_env=False, timeout=WAIT_SECONDS) as client:
             assert client.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
         asked.close()
         database.close()
@@ -153,7 +154,7 @@ def test_insecure_mode_beyond_this_machine_starts_with_the_second_flag(home: Hom
     flags = ("--auth", "insecure", "--host", "0.0.0.0", "--allow-insecure-remote")
     daemon = DaemonProcess(home, flags).start()
     port = daemon.ready["url"].rpartition(":")[2]
-    answer = httpx2.get(f"http://127.0.0.1:{port}/api/v1/projects", trust_env=False)
+    answer = httpx2.get(f"http://127.0.0.1:{port}/api/v1/projects", trust_env=False, timeout=WAIT_SECONDS)
     assert (answer.status_code, answer.headers["x-kaged-warning"]) == (200, "insecure")
     assert daemon.stop() == 0
 
@@ -162,7 +163,7 @@ def test_insecure_mode_beyond_this_machine_starts_with_the_second_flag(home: Hom
 def test_commands_and_links_reach_a_daemon_that_listens_everywhere(home: Home, host: str) -> None:
     daemon = DaemonProcess(home, ("--host", host)).start()
     listed = home.run("session", "list")
-    link = httpx2.get(daemon.ready["launch_url"], trust_env=False)
+    link = httpx2.get(daemon.ready["launch_url"], trust_env=False, timeout=WAIT_SECONDS)
     assert daemon.stop() == 0
     assert (listed.returncode, listed.stderr) == (0, "")
     assert link.status_code in (200, 303)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+from tests.driver.ports import steady_port
 
 EXAMPLE = REPOSITORY / "examples" / "demo"
 
@@ -36,10 +37,10 @@ class Demo:
         )
 
     async def start(self) -> DaemonProcess:
-        """Start the daemon unless it runs, after the first time on the port that it had."""
+        """Start the daemon unless it runs, each time on the same port."""
         if self.daemon is not None and self.daemon.process.returncode is None:
             return self.daemon
-        port = int(self.daemon.url.rpartition(":")[2]) if self.daemon is not None else 0
+        port = int(self.daemon.url.rpartition(":")[2]) if self.daemon is not None else steady_port()
         self.daemon = await DaemonProcess.start(self.data_dir, self.config, self.root, port=port)
         return self.daemon
 
