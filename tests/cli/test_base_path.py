@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from kaged_client import Kaged, errors
 
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("deployment.base_path")
 
@@ -27,7 +27,7 @@ def test_the_printed_addresses_have_the_prefix(daemon: DaemonProcess) -> None:
     assert url.endswith("/team/library")
     for link in (daemon.ready["launch_url"], made["url"]):
         assert link.startswith(f"{url}/launch?token=")
-    assert httpx2.get(made["url"], trust_env=False).headers["set-cookie"]
+    assert httpx2.get(made["url"], trust_env=False, timeout=WAIT_SECONDS).headers["set-cookie"]
     shown = daemon.home.json("token", "link", "--base-url", "https://kaged.example.org/team/library/")
     assert shown["url"].startswith("https://kaged.example.org/team/library/launch?token=")
 

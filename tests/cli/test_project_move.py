@@ -9,7 +9,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("operations.move")
 
@@ -31,7 +31,9 @@ def begun(home: Home) -> tuple[DaemonProcess, dict[str, Any]]:
 
 def kept(home: Home, daemon: DaemonProcess, root: Path, session: dict[str, Any], project_id: str) -> None:
     headers = {"authorization": f"Bearer {daemon.token}"}
-    with httpx2.Client(base_url=f"{daemon.ready['url']}/api/v1", headers=headers, trust_env=False) as client:
+    with httpx2.Client(
+        base_url=f"{daemon.ready['url']}/api/v1", headers=headers, trust_env=False, timeout=WAIT_SECONDS
+    ) as client:
         project = client.get(f"/projects/{project_id}").json()
         assert (project["root"], project["trust"]["state"]) == (str(root), "trusted")
         assert [one["id"] for one in client.get("/projects").json()["items"]] == [project_id]

@@ -30,7 +30,7 @@ def serving(home: Home, answer: Answer) -> Iterator[FakeProvider]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     fake = FakeProvider(respond)
-    asyncio.run_coroutine_threadsafe(fake.start(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(fake.start(), loop).result(60)
     home.config.write_text(
         f'[models]\nmain = "mine:model-a"\n\n[providers.mine]\ndriver = "openai"\n'
         f'base_url = "{fake.base_url}/v1"\napi_key = "{KEY}"\n\n'
@@ -39,9 +39,9 @@ def serving(home: Home, answer: Answer) -> Iterator[FakeProvider]:
     try:
         yield fake
     finally:
-        asyncio.run_coroutine_threadsafe(fake.close(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(fake.close(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

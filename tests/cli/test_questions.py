@@ -8,7 +8,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.driver.kaged import DaemonProcess
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess
 
 pytestmark = pytest.mark.requirement("authorisation.ask")
 
@@ -85,6 +85,6 @@ def test_without_a_terminal_the_way_to_answer_is_reported(
     (question,) = asking.call("GET", f"/sessions/{session}/interactions?state=pending")["items"]
     path = f"/sessions/{session}/interactions/{question['id']}/answer"
     asking.call("POST", path, {"answer": "once"})
-    _, rest = sending.communicate(timeout=30)
+    _, rest = sending.communicate(timeout=WAIT_SECONDS)
     assert sending.returncode == 0
     assert "file.read: once" in rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from tests.driver.kaged import DaemonProcess
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess
 
 pytestmark = pytest.mark.requirement("command_line.token")
 
@@ -14,9 +14,9 @@ def test_a_created_token_works_until_it_is_revoked(daemon: DaemonProcess) -> Non
     created = daemon.home.json("token", "create", "dashboard", "--expires-in", "12h")
     address = f"{daemon.ready['url']}/api/v1/projects"
     headers = {"authorization": f"Bearer {created['token']}"}
-    assert httpx2.get(address, headers=headers, trust_env=False).status_code == 200
+    assert httpx2.get(address, headers=headers, trust_env=False, timeout=WAIT_SECONDS).status_code == 200
     assert daemon.home.json("token", "revoke", created["id"])["revoked_at"]
-    assert httpx2.get(address, headers=headers, trust_env=False).status_code == 401
+    assert httpx2.get(address, headers=headers, trust_env=False, timeout=WAIT_SECONDS).status_code == 401
     listed = {item["id"]: item for item in daemon.home.json("token", "list")["items"]}
     assert listed[created["id"]]["revoked_at"]
     assert created["token"] not in str(listed)
@@ -80,10 +80,10 @@ def test_a_lifetime_that_is_none_is_wrong_use(daemon: DaemonProcess, lifetime: s
 def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
     link = daemon.home.run("token", "link").stdout.strip()
     assert daemon.home.json("token", "link")["url"] == link
-    with httpx2.Client(trust_env=False, follow_redirects=True) as browser:
+    with httpx2.Client(trust_env=False, timeout=WAIT_SECONDS, follow_redirects=True) as browser:
         assert browser.get(link).status_code == 200
         assert browser.get(f"{daemon.ready['url']}/api/v1/projects").status_code == 200
-    assert httpx2.get(link, trust_env=False).status_code == 401
+    assert httpx2.get(link, trust_env=False, timeout=WAIT_SECONDS).status_code == 401
     assert daemon.home.run("token", "link").stdout.strip() != link
     behind = daemon.home.run("token", "link", "--base-url", "https://kaged.example.org/").stdout
     assert behind.startswith("https://kaged.example.org/launch?token=")

@@ -16,7 +16,7 @@ from app.storage.engine import close_connection, open_database
 from app.storage.schema_version import migration_transaction, run_migrations
 from tests.cli.test_trust import MORE_YAML, SCHEDULED_YAML, trust_of
 from tests.driver.daemon import running_daemon
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("security.trust")
 
@@ -86,7 +86,9 @@ def test_an_upgrade_trusts_the_loaded_projects_as_they_were_and_doctor_lists_the
     assert trust_of(daemon)["state"] == "trusted"
     assert ("schedule", "0 3 * * *") in {(act["kind"], act["text"]) for act in trust_of(daemon)["acts"]}
     headers = {"authorization": f"Bearer {daemon.token}"}
-    with httpx2.Client(base_url=f"{daemon.ready['url']}/api/v1", headers=headers, trust_env=False) as client:
+    with httpx2.Client(
+        base_url=f"{daemon.ready['url']}/api/v1", headers=headers, trust_env=False, timeout=WAIT_SECONDS
+    ) as client:
         project = daemon.ready["projects"][0]["id"]
         (audited,) = client.get("/audit?event=trust.*").json()["items"]
         assert (audited["event"], audited["project_id"]) == ("trust.migrated", project)

@@ -58,7 +58,7 @@ class Follower:
             self.closed = True
             self._changed.set()
 
-    async def until(self, reached: Reached, *, start: int = 0, seconds: float = 30) -> bool:
+    async def until(self, reached: Reached, *, start: int = 0, seconds: float = 60) -> bool:
         """Wait for a frame from `start` on that fulfils the condition; False when the socket closed."""
         at = start
         async with asyncio.timeout(seconds):

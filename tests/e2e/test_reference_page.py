@@ -56,7 +56,7 @@ async def test_every_operation_is_shown_and_nothing_is_too_wide(
     demo: Demo, browser: Browser, width: int
 ) -> None:
     daemon = await demo.start()
-    async with httpx2.AsyncClient() as nobody:
+    async with httpx2.AsyncClient(timeout=60) as nobody:
         document = (await nobody.get(f"{daemon.url}/api/v1/openapi.json")).json()
     ids = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
     async with reference(browser, daemon, width=width, dark=width == 390) as (page, complaints):
