@@ -15,7 +15,8 @@ import pytest
 from app.api import operations
 from app.api.json_body import parse_json
 from app.errors import BadRequest
-from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code, running_daemon
+from tests.driver.daemon import Daemon, close_code, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 JSON = {"content-type": "application/json"}
 

@@ -14,7 +14,8 @@ import pytest
 from app.api.client_frames import parse_client_frame
 from app.errors import ValidationFailed
 from app.ids import is_id
-from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 UNKNOWN = "ses_01JZ0000000000000000000000"
 

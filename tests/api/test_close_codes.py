@@ -17,7 +17,8 @@ from websockets.exceptions import ConnectionClosed
 
 from app.connections import BoundedWebSocket
 from app.events.union import SessionUpdated
-from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code, next_frame, running_daemon, write_project
+from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
+from tests.driver.daemon_process import WAIT_SECONDS
 
 pytestmark = pytest.mark.requirement("durability.socket_codes")
 SOCKETS = 100

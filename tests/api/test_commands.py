@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS, Daemon, running_daemon
+from tests.driver.daemon import PROJECT_YAML, Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 pytestmark = pytest.mark.requirement("shell.background")
 

@@ -14,7 +14,8 @@ import pytest
 
 from app import connections
 from app.connections import BoundedHttp
-from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code
+from tests.driver.daemon import Daemon, close_code
+from tests.driver.daemon_process import WAIT_SECONDS
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HANDSHAKE = (

@@ -11,7 +11,8 @@ import httpx2
 import orjson
 import pytest
 
-from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS
+from tests.driver.daemon import PROJECT_YAML
+from tests.driver.daemon_process import WAIT_SECONDS
 
 HOSTILE = Path(__file__).parents[1] / "fakes" / "hostile_language_server.py"
 

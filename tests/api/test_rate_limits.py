@@ -13,7 +13,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from app.api.rate_limits import MAX_KEYS, Allowance, address_of
-from tests.driver.daemon import WAIT_SECONDS, Daemon, close_code, next_frame, running_daemon
+from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 pytestmark = pytest.mark.requirement("daemon.rates")
 

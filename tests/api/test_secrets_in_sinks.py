@@ -16,7 +16,8 @@ import pytest
 
 from app.storage.models import AuditEvent
 from app.storage.unit_of_work import UnitOfWork
-from tests.driver.daemon import PROJECT_YAML, WAIT_SECONDS, Daemon, next_frame, running_daemon, write_project
+from tests.driver.daemon import PROJECT_YAML, Daemon, next_frame, running_daemon, write_project
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 

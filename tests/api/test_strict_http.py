@@ -11,7 +11,8 @@ import pytest
 from app.api import boundary
 from app.api.json_body import parse_json
 from app.errors import BadRequest
-from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 
 pytestmark = pytest.mark.requirement("security.strict_http")
 

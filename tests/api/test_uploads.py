@@ -13,7 +13,8 @@ import httpx2
 import pytest
 
 from app.ids import now_ms
-from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon, write_project
+from tests.driver.daemon import Daemon, running_daemon, write_project
+from tests.driver.daemon_process import WAIT_SECONDS
 
 UPLOADS = "/api/v1/uploads"
 pytestmark = pytest.mark.requirement("uploads.two_stage")

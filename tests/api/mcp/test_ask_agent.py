@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.harness.sessions import remote_client
-from tests.driver.daemon import WAIT_SECONDS, Daemon
+from tests.driver.daemon import Daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider

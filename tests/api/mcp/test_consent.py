@@ -10,7 +10,8 @@ import pytest
 from mcp import Client
 
 from app.harness.sessions import remote_client
-from tests.driver.daemon import WAIT_SECONDS, Daemon, next_frame
+from tests.driver.daemon import Daemon, next_frame
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of, until
 
 pytestmark = pytest.mark.requirement("mcp.server.consent")

@@ -11,7 +11,8 @@ import pytest
 from mcp import MCPError
 
 from app.access.scopes import Binding
-from tests.driver.daemon import WAIT_SECONDS, Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.mcp_client import ERAS, User, mcp_client, open_session, text_of, until
 
 pytestmark = pytest.mark.requirement("mcp.server.hostile")

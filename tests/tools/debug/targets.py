@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bridges.conftest import until
 from tests.driver.debug_adapters import built
+from tests.driver.ports import steady_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +35,6 @@ class Target:
             return False
         await until(lambda: self.state() not in "Tt")
         return True
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens on. It is none of those that the system gives to who
-    asks for any: by the time that it is listened on, another process could have got it."""
-    while True:
-        port = secrets.choice(range(12_000, 32_000))
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 async def running(command: Sequence[str], cwd: Path, stack: AsyncExitStack) -> asyncio.subprocess.Process:
@@ -71,7 +61,7 @@ def by_port(*command: str, wait: bool = True) -> Callable[[Path, AsyncExitStack]
     """Make targets of a command with `{port}` in it, where it listens for debuggers."""
 
     async def start(root: Path, stack: AsyncExitStack) -> Target:
-        port = free_port()
+        port = steady_port()
         process = await running([word.replace("{port}", str(port)) for word in command], root, stack)
         if wait:
             await until(lambda: listens(port))

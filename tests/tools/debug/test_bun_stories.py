@@ -11,7 +11,8 @@ import pytest
 
 from tests.driver.debug_adapters import adapter_path, copy_of, line_of
 from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
-from tests.tools.debug.targets import asked, free_port, listening
+from tests.driver.ports import steady_port
+from tests.tools.debug.targets import asked, listening
 
 RUN = {"runtime": "bun", "stop_on_entry": False}
 
@@ -216,7 +217,7 @@ async def test_a_child_process_runs_on_beside_the_debugger(desk: DebugDesk) -> N
 
 @pytest.mark.requirement("debugger.stories.server", "debugger.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
-    port = free_port()
+    port = steady_port()
     command = [str(adapter_path("bun")), "--preload", "./inspector.ts", "server.ts", str(port)]
     async with listening(*command, cwd=desk.root) as (server, serving):
         found = await desk.debug("attach", runtime="bun", host="127.0.0.1", port=port)

@@ -15,7 +15,7 @@ from app.tools.contract.rules import PermissionRule
 from tests.bridges.conftest import until
 from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of, python_program
 from tests.driver.debug_desk import DebugDesk, debug_desk, lives
-from tests.tools.debug.targets import free_port
+from tests.driver.ports import steady_port
 
 CAGE = {"capabilities": ["exec"]}
 RUN = {"runtime": "python", "script": "src/main.py"}
@@ -201,7 +201,7 @@ def debugged_server(port: int) -> str:
 @pytest.mark.requirement("debugger.cage.attach", "debugger.tool.attach", "cages.where.debug")
 async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDesk) -> None:
     desk.put("server.py", SERVER)
-    port, foreign_port = free_port(), free_port()
+    port, foreign_port = steady_port(), steady_port()
     net = {"allow": ["debug.example.org:5678"]}
     worker = desk.caged(("rw", "."), capabilities=["exec", "shell"], net=net)
     listening = (
@@ -236,7 +236,7 @@ async def test_without_a_sandbox_a_caged_agent_attaches_to_what_it_has_started_o
     open_desk: DebugDesk,
 ) -> None:
     open_desk.put("server.py", SERVER)
-    port, foreign_port = free_port(), free_port()
+    port, foreign_port = steady_port(), steady_port()
     worker = open_desk.caged(("rw", "."), capabilities=["exec", "shell"])
     await worker.ok("shell.bash", command=f"{debugged_server(port)} >/dev/null 2>&1 &")
     await open_desk.ok("shell.bash", command=f"{debugged_server(foreign_port)} >/dev/null 2>&1 &")

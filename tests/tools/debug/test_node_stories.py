@@ -11,7 +11,8 @@ import pytest
 
 from tests.driver.debug_adapters import adapter_path, copy_of, debug_environment, line_of
 from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
-from tests.tools.debug.targets import asked, free_port, listening
+from tests.driver.ports import steady_port
+from tests.tools.debug.targets import asked, listening
 
 RUN = {"runtime": "node", "stop_on_entry": False}
 
@@ -70,7 +71,7 @@ async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk)
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
     node = re.search(r"[^:]*", debug_environment(desk.base / "home")["PATH"])
     assert node is not None
-    port = free_port()
+    port = steady_port()
     command = [f"{node[0]}/node", f"--inspect=127.0.0.1:{port}", "server.js"]
     async with listening(*command, cwd=desk.root) as (server, serving):
         found = await desk.debug("attach", runtime="node", host="127.0.0.1", port=port)

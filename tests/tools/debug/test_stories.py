@@ -12,7 +12,8 @@ import pytest
 
 from tests.driver.debug_adapters import ROOT, copy_of, line_of, python_program
 from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
-from tests.tools.debug.targets import asked, free_port, listening
+from tests.driver.ports import steady_port
+from tests.tools.debug.targets import asked, listening
 
 RUN = {"runtime": "python", "stop_on_entry": False}
 
@@ -121,7 +122,7 @@ async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk)
 
 @pytest.mark.requirement("debugger.stories.server", "debugger.tool.attach", "debugger.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
-    debug_port = free_port()
+    debug_port = steady_port()
     command = [str(python_program()), "-m", "debugpy", "--listen", f"127.0.0.1:{debug_port}", "server.py"]
     async with listening(*command, cwd=desk.root) as (server, port):
         found = await desk.debug("attach", runtime="python", host="127.0.0.1", port=debug_port)
@@ -147,7 +148,7 @@ async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: 
 
 
 async def test_a_server_can_be_attached_to_again(desk: DebugDesk) -> None:
-    debug_port = free_port()
+    debug_port = steady_port()
     command = [str(python_program()), "-m", "debugpy", "--listen", f"127.0.0.1:{debug_port}", "server.py"]
     async with listening(*command, cwd=desk.root) as (_server, port):
         line = line_of(desk.root / "server.py", "answer")
