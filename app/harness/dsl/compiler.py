@@ -7,8 +7,9 @@ project (`harness/projects`). Blocks on files: on an event loop use `compile_in_
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ class CompileResult:
     """Absolute paths of everything that was looked at: a change of any may mend what did not compile."""
     reader: ActReader | None = None
     """Reads what the project would do, with the positions; None without a project."""
+    read_at: int = 0
+    """When reading began, in nanoseconds since the epoch: what is written later may not be in it."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -124,9 +127,11 @@ async def compile_in_thread(
     plugins: PluginCatalog | None = None,
 ) -> CompileResult:
     """`compile_project` in a worker thread."""
-    return await asyncio.to_thread(
+    read_at = time.time_ns()
+    result = await asyncio.to_thread(
         compile_project, root, catalog=catalog, known_models=known_models, plugins=plugins
     )
+    return replace(result, read_at=read_at)
 
 
 def check_text(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -24,6 +25,7 @@ from app.workspace import read_beginning
 _logger = logging.getLogger(__name__)
 
 _MISSING = "missing"
+_WRITTEN_MEANWHILE = "written meanwhile"
 _EMPTY = xxhash.xxh3_128_hexdigest(b"")
 _MAX_READ = 2 * 1024 * 1024
 
@@ -113,15 +115,16 @@ class ProjectWatcher:
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Remember the present contents and begin to watch. Changes from now on are reported."""
-        self._seen = await asyncio.to_thread(_contents, self._watched.files())
+    async def start(self, read_at: int | None = None) -> None:
+        """Remember the present contents and begin to watch. Reports changes from now on, and files that were
+        written after `read_at` (nanoseconds since the epoch), since their content may not have been read."""
+        self._seen = await asyncio.to_thread(_known, self._watched.files(), read_at)
         self._task = asyncio.create_task(self._run(), name="project-watcher")
 
-    async def watch(self, watched: WatchList) -> None:
-        """Watch other files from now on, after the project was compiled again."""
+    async def watch(self, watched: WatchList, read_at: int | None = None) -> None:
+        """Watch other files from now on, after the project was compiled again; `read_at` as in `start`."""
         known = self._seen
-        fresh = await asyncio.to_thread(_contents, [f for f in watched.files() if f not in known])
+        fresh = await asyncio.to_thread(_known, [f for f in watched.files() if f not in known], read_at)
         self._watched = watched
         self._seen = {file: known.get(file, fresh.get(file, _MISSING)) for file in watched.files()}
         self._rearm.set()
@@ -237,6 +240,16 @@ def _contents(files: Collection[str]) -> dict[str, str]:
             result[file] = xxhash.xxh3_128_hexdigest(read_beginning(Path(file), _MAX_READ))
         except OSError:
             result[file] = _MISSING
+    return result
+
+
+def _known(files: Collection[str], read_at: int | None) -> dict[str, str]:
+    """The contents, with a mark for files that were written after `read_at`."""
+    result = _contents(files)
+    for file in files:
+        with suppress(OSError):
+            if read_at is not None and os.stat(file).st_mtime_ns > read_at:
+                result[file] = _WRITTEN_MEANWHILE
     return result
 
 

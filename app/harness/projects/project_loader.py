@@ -203,7 +203,7 @@ class ProjectLoader:
         before = project.compiled
         await self._take(project, result)
         if project.watcher is not None:
-            await project.watcher.watch(watch_list(project.compiled, result))
+            await project.watcher.watch(watch_list(project.compiled, result), result.read_at)
         if project.compiled is not None and project.compiled is not before and self._reloaded is not None:
             self._reloaded(project.id, project.compiled)
         await self._reload_prompts(project.id)
@@ -242,7 +242,7 @@ class ProjectLoader:
         self._projects.put(project)
         watched = watch_list(project.compiled, result)
         project.watcher = ProjectWatcher(watched, lambda change: self._changed(project.id, change))
-        await project.watcher.start()
+        await project.watcher.start(result.read_at)
         return project
 
     async def _store(self, row: Project, active: CompiledProject | None, judged: Judged) -> None:

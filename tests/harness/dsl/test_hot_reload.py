@@ -6,10 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.errors import ProjectFileInvalid
+from app.harness.dsl.compiler import CompileResult, compile_in_thread
+from app.harness.projects import project_loader
 from app.harness.projects.loaded_project import LoadedProject
 from app.harness.projects.project_loader import ProjectLoader
 from app.harness.projects.project_trust import ProjectTrusts
@@ -75,6 +78,22 @@ async def test_a_saved_project_file_is_compiled_for_new_sessions(
     await until(lambda: daemon.registry.compiled(loaded.id).root.max_steps == 7)
     assert daemon.registry.compiled(loaded.id).digest != before.digest
     assert await daemon.registry.snapshot(loaded.id, before.digest) == before
+
+
+@pytest.mark.requirement("project_file.reload")
+async def test_what_is_saved_while_the_project_is_loaded_is_taken_up(
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_project(tmp_path / "busy", TEXT)
+
+    async def compiled_before_it(*arguments: Any, **more: Any) -> CompileResult:
+        result = await compile_in_thread(*arguments, **more)
+        (root / ".kaged" / "project.yaml").write_text(TEXT + "  max_steps: 7\n")
+        return result
+
+    monkeypatch.setattr(project_loader, "compile_in_thread", compiled_before_it)
+    project = await daemon.loader.load(root)
+    await until(lambda: daemon.registry.compiled(project.id).root.max_steps == 7)
 
 
 @pytest.mark.requirement("project_file.reload")
