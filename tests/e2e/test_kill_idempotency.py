@@ -181,7 +181,7 @@ async def test_a_request_that_a_kill_cut_off_is_answered_with_what_it_made_when_
                     assert all(answer.status_code == 201 for answer in opened), opened[0].text
                     sessions = [answer.json()["id"] for answer in opened]
                     wanted = list(requests_of(kill, project, sessions))
-                    told = await one_life(daemon, client, wanted, answers=10 + 15 * kill)
+                    told = await one_life(daemon, client, wanted, answers=10 + 8 * kill)
                 cut_off += len(wanted) - len(told)
                 daemon = await DaemonProcess.start(tmp_path / "data", config, root)
                 async with daemon.client() as client:
