@@ -15,6 +15,7 @@ from typing import Any
 from app.cli.client import DaemonClient
 from app.cli.daemon_address import DaemonAddress, local_settings
 from app.cli.output import CommandFailed, print_warning
+from app.errors import StorageError
 
 EVERY_SECONDS = 1.0
 ANSWER_SECONDS = 10.0
@@ -45,7 +46,7 @@ class LogSource:
 
     async def later(self, begun: datetime) -> AsyncIterator[dict[str, Any]]:
         """Yield the entries that come after those of `newest`, once each, for ever; those since `begun` where
-        there were none. A daemon that is gone is waited for."""
+        there were none. A daemon that is gone is waited for, and so is a database that cannot be read."""
         while True:
             last = max(self._seen.values(), default=begun)
             try:
@@ -55,6 +56,9 @@ class LogSource:
                     raise
                 found = []
                 self._say_silent("the daemon does not answer; waiting for it")
+            except StorageError as problem:  # of a database that a daemon closes, or that restarts
+                found = []
+                self._say_silent(f"{problem.message}; waiting for it")
             fresh = [
                 entry for entry in found if entry["id"] not in self._seen and _time(entry) >= begun - _LATE
             ]

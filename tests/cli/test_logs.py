@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import signal
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 import pytest
 
+from app.cli import log_source
+from app.cli.daemon_address import DaemonAddress
+from app.cli.output import CommandFailed
 from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("command_line.logs")
@@ -78,3 +83,30 @@ def test_the_log_is_shown_and_followed_over_a_restart_and_read_without_a_daemon(
         following.stdout.close()
         following.stderr.close()
         daemon.stop()
+
+
+async def test_a_database_that_cannot_be_read_is_waited_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = DaemonProcess(home).start()
+    assert daemon.stop() == 0
+    looks = 0
+
+    def nobody() -> DaemonAddress:
+        nonlocal looks
+        looks += 1
+        raise CommandFailed("no_daemon", "no daemon runs")
+
+    monkeypatch.setattr(log_source, "EVERY_SECONDS", 0.01)
+    database, aside = home.data_dir / "kaged.db", home.data_dir / "aside.db"
+    database.rename(aside)
+    source = log_source.LogSource(nobody, home.data_dir, None, {})
+    following = source.later(datetime.now(UTC) - timedelta(hours=1))
+    async with asyncio.timeout(WAIT_SECONDS):
+        first = asyncio.ensure_future(anext(following))
+        while looks < 3:  # noqa: ASYNC110 - nothing tells of a look
+            await asyncio.sleep(0.01)
+        assert not first.done()
+        aside.rename(database)
+        assert (await first)["event"]
+    await following.aclose()

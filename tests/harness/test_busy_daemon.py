@@ -14,6 +14,7 @@ import pytest
 
 from app.storage.engine import READERS
 from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
 from tests.driver.loop_watch import LongestTurn, watched_loop
 from tests.driver.sessions import WAIT_SECONDS, Driver, check_stream, driven
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
@@ -122,9 +123,15 @@ def open_files() -> int:
 
 
 async def open_all_readers(storage: Storage) -> None:
-    """Have the storage open the connections that it opens when there are so many reads at once."""
+    """Have the storage open the connections that it opens when there are so many reads at once, each with its
+    files: SQLite opens the write-ahead log with the first statement."""
     together = threading.Barrier(READERS)
-    await asyncio.gather(*(storage.read(lambda _: together.wait(WAIT_SECONDS)) for _ in range(READERS)))
+
+    def read(uow: UnitOfWork) -> None:
+        uow.sessions.get("none")
+        together.wait(WAIT_SECONDS)
+
+    await asyncio.gather(*(storage.read(read) for _ in range(READERS)))
 
 
 @pytest.mark.timeout(300)
