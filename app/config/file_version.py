@@ -1,4 +1,4 @@
-"""Which version of a file was read: enough to notice that there is another one."""
+"""The version of a file, which changes when the file changes."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ MAX_CONTAINERS = 50_000
 TURN_SECONDS = 0.005
 """How long messages are taken without letting others have the loop."""
 PARTING_SECONDS = 1.0
-"""How long a counterpart that has closed its input is listened to: one that has ended has said before it what
-it had to say, and its output tells of its end."""
+"""How long a counterpart that has closed its input is still read. A process closes its input when it
+ends; its last messages and the end of its output follow."""
 
 END_OF_OUTPUT = "it has ended its output"
 

@@ -74,8 +74,8 @@ class ChildRun:
         return self.active.context.controls.stopping == "cancel"
 
     def tell(self, row: Message) -> bool:
-        """Keep what became of a background task for the child's running turn; False when its run is over and
-        nobody looks any more."""
+        """Keep the result of a background task for the child's running turn. False when its run is over: the
+        result then goes to another agent."""
         if not self._over:
             self._late.append(row)
         return not self._over

@@ -246,9 +246,11 @@ def _contents(files: Collection[str]) -> dict[str, str]:
 def _known(files: Collection[str], read_at: int | None) -> dict[str, str]:
     """The contents, with a mark for files that were written after `read_at`."""
     result = _contents(files)
+    if read_at is None:
+        return result
     for file in files:
         with suppress(OSError):
-            if read_at is not None and os.stat(file).st_mtime_ns > read_at:
+            if os.stat(file).st_mtime_ns > read_at:
                 result[file] = _WRITTEN_MEANWHILE
     return result
 

@@ -19,7 +19,7 @@ from app.storage.repositories.rows import Rows, RowsById, table_of
 from app.storage.text import storable, storable_values
 
 _NEWEST = table_of(Run).alias()
-"""Made once: an alias is some hundred objects that refer to each other, left to the garbage collector."""
+"""Made once: an alias is a hundred objects in cycles, which only the garbage collector frees."""
 
 
 class _StepRows(Rows[Step]):
