@@ -57,6 +57,8 @@ _WIRES: Mapping[str, _Wire] = MappingProxyType(
         "google": _Wire("/models/gemini-2.5-flash:streamGenerateContent", "/v1beta", in_base=False),
     }
 )
+_NO_MODEL = ("invalid model", "unknown model", "no such model", "model not found")
+"""What a server says of the model's name that answers with 400 and gives no list of its models."""
 _ENDINGS = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
 
 
@@ -87,7 +89,9 @@ async def _asked(
     names = await _names(built)
     if names and not _has(names, model):
         return unknown_model(model, place, closest(model, names, _NEAR))
-    if error.status == 404 or "model_not_found" in error.codes:
+    said = error.message.casefold()
+    denied = model.casefold() in said and any(words in said for words in _NO_MODEL)
+    if error.status == 404 or "model_not_found" in error.codes or denied:
         return unknown_model(model, place, [])
     return None
 

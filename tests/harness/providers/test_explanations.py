@@ -109,6 +109,19 @@ async def test_what_the_server_refuses_is_told_apart(refusal: Document, cause: s
 
 
 @pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("Invalid model name passed in model=gpt-9", "unknown_model"),
+        ("The model gpt-9 does not take a temperature", "refused_request"),
+    ],
+)
+async def test_without_a_list_the_refusal_tells_that_there_is_no_such_model(message: str, cause: str) -> None:
+    async with server({"/v1/chat/completions": Document(400, {"error": {"message": message}})}) as fake:
+        fake.models = ()
+        assert (await asked(f"{fake.base_url}/v1", "gpt-9")).cause == cause
+
+
+@pytest.mark.parametrize(
     "refusal",
     [
         Document(404, {"error": {"message": "The model does not exist", "code": "model_not_found"}}),
