@@ -1,6 +1,6 @@
-"""TCP sockets of this machine and the processes that hold them, by the kernel's tables.
+"""TCP sockets of this machine and the processes that hold them.
 
-Owns: reading the tables; whether a descendant of the daemon is at the other end. Never: refusing it
+Owns: reading the kernel's tables; whether a descendant of the daemon is at the other end. Never: refusing it
 (`api.access_middleware`).
 """
 
@@ -12,10 +12,11 @@ import logging
 import os
 import struct
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from app.bridges.processes import proc
+from app.bridges.processes.socket_query import End, connected_socket
 
 log = logging.getLogger("kaged.daemon")
 
@@ -96,7 +97,7 @@ class Peer:
 
 def peer_descends(peer: Address, here: Address) -> bool:
     """Answer as `Peer.descends`. Raises `OSError` without tables, `ValueError` for no address. Blocking."""
-    theirs, mine = _ends(peer), _ends(here)
+    theirs, mine = _end(peer), _end(here)
     found = _socket(theirs, mine)
     if found is None:
         # While our end stands, theirs is on another machine or in another network namespace. Without it the
@@ -108,11 +109,20 @@ def peer_descends(peer: Address, here: Address) -> bool:
     return descends or _has_left(found, theirs, mine, looks=_LOOKS if ending else 1)
 
 
-def _socket(local: Container[str], remote: Container[str]) -> TcpSocket | None:
-    return next((one for one in tcp_sockets() if one.local in local and one.remote in remote), None)
+def _socket(local: End, remote: End) -> TcpSocket | None:
+    """Return the socket between two ends: by a question, and by the tables when the kernel names none. The
+    tables have every socket, and reading them takes milliseconds with some hundred connections."""
+    try:
+        named = connected_socket(local, remote)
+    except OSError:
+        named = None
+    here, there = _words_of(local), _words_of(remote)
+    if named is not None:
+        return TcpSocket(min(here), min(there), f"{named.state:02X}", named.uid, str(named.inode))
+    return next((one for one in tcp_sockets() if one.local in here and one.remote in there), None)
 
 
-def _has_left(found: TcpSocket, local: Container[str], remote: Container[str], *, looks: int) -> bool:
+def _has_left(found: TcpSocket, local: End, remote: End, *, looks: int) -> bool:
     """Tell whether the client has left since its socket was found. The sockets of a process that is ending
     stand for a moment when it holds none any more."""
     for look in range(looks):
@@ -157,12 +167,15 @@ def _is_held(inode: str, pids: Iterable[int]) -> bool:
     return False
 
 
-def _ends(address: Address) -> frozenset[str]:
-    """Return how the tables write an address: one of IPv4 stands in both, as sockets of both kinds use it."""
+def _end(address: Address) -> End:
     host = ipaddress.ip_address(address[0].partition("%")[0])
-    if isinstance(host, ipaddress.IPv6Address) and host.ipv4_mapped is not None:
-        host = host.ipv4_mapped
-    port = f":{address[1]:04X}"
+    mapped = host.ipv4_mapped if isinstance(host, ipaddress.IPv6Address) else None
+    return host if mapped is None else mapped, address[1]
+
+
+def _words_of(end: End) -> frozenset[str]:
+    """Return how the tables write an end: one of IPv4 stands in both, as sockets of both kinds use it."""
+    host, port = end[0], f":{end[1]:04X}"
     if isinstance(host, ipaddress.IPv6Address):
         return frozenset({_words(host.packed) + port})
     mapped = b"\0" * 10 + b"\xff\xff" + host.packed
