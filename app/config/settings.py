@@ -167,6 +167,7 @@ class LimitSettings(Section):
 
     sessions_per_project: int = Field(default=4, ge=0)
     sessions_per_operator: int = Field(default=8, ge=0)
+    sessions_in_overload: int | None = Field(default=8, ge=1)
     queue_per_session: int = Field(default=50, ge=0)
     checkpoints_per_session: int = Field(default=100, ge=0)
     ptys_per_session: int = Field(default=4, ge=0)

@@ -7,12 +7,15 @@ loop. Never: counting what happens (`telemetry`).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
+from app.harness.sessions.capacity import Capacity
+from app.harness.sessions.overload import Look, Overload
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
 from app.observability.metrics import LOOP_LAG_SECONDS, Gauge, Labels, Metrics
@@ -26,6 +29,11 @@ def show_sessions(metrics: Metrics, sessions: SessionManager, hub: EventHub) -> 
     metrics.show(
         Gauge("kaged_sessions", "Sessions in memory.", lambda: _by(sessions.states()), ("state",)),
         _gauge("kaged_subscribers", "WebSockets that listen.", lambda: hub.subscribers),
+        _gauge(
+            "kaged_overload_sessions",
+            "How many sessions may run because of an overload; 0 without one.",
+            lambda: sessions.capacity.ceiling or 0,
+        ),
     )
 
 
@@ -60,13 +68,27 @@ def show_children(
     )
 
 
-async def watch_loop_forever(metrics: Metrics) -> None:
-    """Note how late the event loop is; costs two wake-ups a second."""
+async def watch_loop_forever(
+    metrics: Metrics,
+    capacity: Capacity,
+    overload: Overload,
+    *,
+    cpu_time: Callable[[], float] = time.process_time,
+) -> None:
+    """Note how late the event loop is, and let fewer sessions run in an overload; costs two wake-ups a
+    second."""
     loop = asyncio.get_running_loop()
+    before, cpu_before = loop.time(), cpu_time()
     while True:
         due = loop.time() + LAG_EVERY_SECONDS
         await asyncio.sleep(LAG_EVERY_SECONDS)
-        metrics.observe(LOOP_LAG_SECONDS, value=max(0.0, loop.time() - due))
+        now, cpu = loop.time(), cpu_time()
+        late = max(0.0, now - due)
+        metrics.observe(LOOP_LAG_SECONDS, value=late)
+        look = Look(now - before, cpu - cpu_before, late)
+        before, cpu_before = now, cpu
+        if overload.take(look, running=capacity.running):
+            capacity.limit_to(overload.ceiling)
 
 
 def _gauge(name: str, text: str, read: Callable[[], float]) -> Gauge:

@@ -55,6 +55,7 @@ from app.harness.projects.project_loader import ProjectLoader
 from app.harness.projects.project_trust import ProjectTrusts
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
+from app.harness.sessions.overload import Overload
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
 from app.harness.transfer.transfer_import import SessionImports
@@ -317,11 +318,16 @@ def _retention(services: Services) -> Coroutine[None, None, None]:
     return trim_forever(services.storage, services.events, delete, settings)
 
 
+def _loop_watch(services: Services) -> Coroutine[None, None, None]:
+    overload = Overload(services.settings.limits.sessions_in_overload)
+    return watch_loop_forever(services.metrics, services.sessions.capacity, overload)
+
+
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:
     settings = services.settings
     jobs: list[tuple[str, Coroutine[None, None, None]]] = [
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
-        ("loop watch", watch_loop_forever(services.metrics)),
+        ("loop watch", _loop_watch(services)),
         ("retention", _retention(services)),
         ("uploads", trim_uploads_forever(services.management.uploads)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),

@@ -1,4 +1,4 @@
-"""How many sessions may run at once, by project and by operator; who waits goes first.
+"""How many sessions may run at once, by project, by operator and in an overload; who waits goes first.
 
 Owns: the counts and the queue of waiting sessions. Never: starting a run (the callback does).
 """
@@ -9,7 +9,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.errors import RateLimited
 from app.storage.models import Session
+
+OVERLOAD_SECONDS = 5
+"""After how long a client that an overload refused may try again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,32 @@ class Capacity:
         self._projects: Counter[str] = Counter()
         self._operators: Counter[str] = Counter()
         self._waiting: OrderedDict[str, tuple[Claim, Callable[[], None]]] = OrderedDict()
+        self._ceiling: int | None = None
+
+    @property
+    def running(self) -> int:
+        """How many sessions have a place."""
+        return len(self._held)
+
+    @property
+    def ceiling(self) -> int | None:
+        """How many sessions may run because of an overload; None: as many as the other limits allow."""
+        return self._ceiling
+
+    def limit_to(self, ceiling: int | None) -> None:
+        """Set how many sessions may run in all. Those that run go on, also when they are more."""
+        self._ceiling = ceiling
+        self._serve()
+
+    def refuse_beyond_queue(self) -> None:
+        """Raise `RateLimited` when, in an overload, as many sessions wait as may run."""
+        if self._ceiling is not None and self._ceiling <= len(self._waiting):
+            raise RateLimited(
+                f"The daemon is overloaded: {len(self._held)} sessions run and {len(self._waiting)} wait. "
+                f"Retry in {OVERLOAD_SECONDS} s.",
+                reason="overloaded",
+                details={"retry_after_seconds": OVERLOAD_SECONDS},
+            )
 
     def try_acquire(self, claim: Claim) -> bool:
         """Take a place; True also when the session already has one."""
@@ -71,7 +101,8 @@ class Capacity:
 
     def _free(self, claim: Claim) -> bool:
         return (
-            self._projects[claim.project_id] < self._per_project
+            (self._ceiling is None or len(self._held) < self._ceiling)
+            and self._projects[claim.project_id] < self._per_project
             and self._operators[claim.operator] < self._per_operator
         )
 

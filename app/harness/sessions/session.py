@@ -154,6 +154,7 @@ class Session:
                 return posted(await self._runs.begin(row, SessionEvent.MESSAGE_POSTED, result=posted))
             if mode == "reject":
                 raise busy(state)
+            self._services.capacity.refuse_beyond_queue()
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
 
     async def cancel(self, actor: str) -> None:
