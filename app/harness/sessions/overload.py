@@ -17,7 +17,7 @@ FULL, CALM = 0.9, 0.75
 """Shares of one processor. The interpreter uses hardly more than one, whatever the machine has."""
 LATE_SECONDS = 0.01
 """How late the event loop is on average when more is ready than it can do."""
-DECREASE, INCREASE = 0.8, 1.1
+DECREASE, INCREASE = 0.7, 1.1
 
 
 @dataclass(frozen=True, slots=True)
