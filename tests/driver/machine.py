@@ -148,9 +148,8 @@ def _root() -> Lack | None:
 def _containers() -> Lack | None:
     """By the script that builds images, which says what it lacks."""
     done = subprocess.run([_ROOT / ".ci" / "image", "check"], capture_output=True, text=True, check=False)
-    what, _, command = done.stderr.strip().partition(" (as root: ")
-    command = command.rstrip(")") or "run the tests as root"
-    return None if done.returncode == 0 else Lack("containers", what.replace(": ", " "), command)
+    why, _, command = done.stderr.strip().partition("; ")
+    return None if done.returncode == 0 else Lack("containers", why, command)
 
 
 def _postgresql() -> Lack | None:
