@@ -422,6 +422,7 @@ NIGHTLY: tuple[str, ...] = (
     "tests/e2e/test_issue_story.py::test_from_a_terminal_the_question_outlives_a_daemon_that_is_killed",
     "tests/container/test_image.py",
     "tests/container/test_cages.py",
+    "tests/container/test_kills.py",
     # By day others show what these show once more, or with more data.
     "tests/bridges/lsp/test_whole_project.py::test_a_flood_of_parts_neither_blocks_nor_stays",
     "tests/storage/test_backup.py::test_rows_of_many_megabytes_are_not_all_held_at_once",

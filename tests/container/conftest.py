@@ -32,8 +32,8 @@ async def place(image: str, tmp_path: Path) -> AsyncIterator[MakePlace]:
 
     places: list[Place] = []
 
-    def make(project: Path, *options: str, **more: object) -> Place:
-        made = Place(image, project, tmp_path / "data", options, **more)  # type: ignore[arg-type]
+    def make(project: Path, *options: str, data: Path | None = None, **more: object) -> Place:
+        made = Place(image, project, data or tmp_path / "data", options, **more)  # type: ignore[arg-type]
         made.give(project, made.user)
         places.append(made)
         return made

@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+from tests.driver.daemon_process import REPOSITORY, START_SECONDS, DaemonProcess
 
 SCRIPT = str(REPOSITORY / ".ci" / "image")
 PROFILE = f"seccomp={REPOSITORY / 'docker' / 'seccomp.json'}"
@@ -30,7 +30,10 @@ def lack() -> str | None:
 
 
 def build(target: str) -> str:
-    """Build one target and return the image's name; what has not changed is not built again."""
+    """Build one target and return the image's name; what has not changed is not built again. Nothing is built
+    where KAGED_BUILT_IMAGE names the image."""
+    if built := os.environ.get("KAGED_BUILT_IMAGE"):
+        return built
     done = subprocess.run(
         [SCRIPT, "build", target], capture_output=True, text=True, timeout=_BUILD_SECONDS, check=False
     )
@@ -66,7 +69,8 @@ class Place:
             os.chown(path, owner, owner, follow_symlinks=False)
 
     def run(self, *words: str, name: str = "") -> list[str]:
-        """Return the command that runs kaged with `words` in a container with a read-only root."""
+        """Return the command that runs kaged with `words` in a container with a read-only root. One with a
+        name writes the number of its first process into a file."""
         command = [
             SCRIPT,
             "podman",
@@ -81,7 +85,13 @@ class Place:
         command += ["--tmpfs", "/tmp", "--user", f"{self.user}:{self.user}", *self.options]
         command += ["--volume", f"{self.data}:/data", "--volume", f"{self.project}:/project"]
         command += [word for key, value in self.environment.items() for word in ("--env", f"{key}={value}")]
-        return [*command, *(["--name", name] if name else []), self.image, *words]
+        if name:
+            command += ["--name", name, "--pidfile", str(self.beside(name, "pid"))]
+        return [*command, self.image, *words]
+
+    def beside(self, name: str, ending: str) -> Path:
+        """Return where a file of a container of this name lies, beside the data."""
+        return self.data.with_suffix(f".{name}.{ending}")
 
     async def aclose(self) -> None:
         """End the containers that a failed test has left behind."""
@@ -98,23 +108,31 @@ class Place:
 class ContainerDaemon(DaemonProcess):
     """One life of a daemon in a container."""
 
-    def __init__(self, process: asyncio.subprocess.Process, errors: Path, place: Place, name: str) -> None:
-        super().__init__(process, errors)
+    def __init__(self, process: asyncio.subprocess.Process, place: Place, name: str) -> None:
+        super().__init__(process, place.beside(name, "log"))
         self.place = place
         self.name = name
+        self.killed_whole = False
+        """Whether `kill` ends the container's first process, as an engine does, in place of the daemon."""
 
     @classmethod
-    async def begin(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
-        errors = place.data.with_suffix(f".{name}.log")
-        with errors.open("ab") as log:
+    async def spawn_in(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
+        """Start the container and return at once; `ready` waits."""
+        place.beside(name, "pid").unlink(missing_ok=True)
+        with place.beside(name, "log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *place.run("serve", "--json", "--port", str(port), name=name),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )
-        daemon = cls(process, errors, place, name)
+        daemon = cls(process, place, name)
         place.daemons.append(daemon)
+        return daemon
+
+    @classmethod
+    async def begin(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
+        daemon = await cls.spawn_in(place, name, port=port)
         try:
             await daemon.ready()
         except BaseException:
@@ -130,19 +148,33 @@ class ContainerDaemon(DaemonProcess):
         return podman("exec", self.name, *command)
 
     @property
+    def first_pid(self) -> int:
+        """The number of the container's first process on this host. ValueError: there is none yet."""
+        try:
+            return int(self.place.beside(self.name, "pid").read_text())
+        except FileNotFoundError:
+            raise ValueError(f"{self.name} has not begun") from None
+
+    @property
     def pid(self) -> int:
-        """The daemon's own number on this host: the only child of the container's first process."""
-        first = podman("inspect", "--format", "{{.State.Pid}}", self.name).stdout.strip()
+        """The daemon's own number on this host: the eldest child of the container's first process, whose
+        others are orphans that it collects."""
+        first = self.first_pid
         children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        if not children:
+            raise ValueError(f"{self.name} has no daemon yet")
         return int(children[0])
 
     async def kill(self) -> None:
-        """SIGKILL to the daemon itself, and wait until the container is gone."""
-        if self.process.returncode is None:
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-            except (OSError, ValueError, IndexError):
-                podman("kill", "--signal", "KILL", self.name)
+        """SIGKILL, as soon as there is somebody to kill, and wait until the container is gone."""
+        async with asyncio.timeout(START_SECONDS):
+            while self.process.returncode is None:
+                try:
+                    os.kill(self.first_pid if self.killed_whole else self.pid, signal.SIGKILL)
+                except (OSError, ValueError):
+                    await asyncio.sleep(0.005)
+                else:
+                    break
             await self.process.wait()
 
     async def stop(self, *, seconds: float = 60) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx2
 import orjson
 import pytest
 
@@ -59,6 +60,55 @@ async def test_the_demo_is_done_through_the_image(place: MakePlace, tmp_path: Pa
     assert await daemon.stop() == 0
 
 
+async def resumed(
+    daemon: ContainerDaemon, client: httpx2.AsyncClient, session_id: str
+) -> list[dict[str, Any]]:
+    """Resume a session that the container before has left, and return all frames until its run has ended."""
+    session = (await client.get(f"/sessions/{session_id}")).raise_for_status().json()
+    assert session["state"] == "paused"  # what was running waits for a person, as after any kill
+    frames = []
+    async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={session['last_seq']}") as socket:
+        (await client.post(f"/sessions/{session_id}/resume", json={})).raise_for_status()
+        async for raw in socket:
+            frames.append(orjson.loads(raw))
+            if frames[-1]["type"] == "run.ended":
+                break
+    assert payloads(frames, "run.ended")[0]["state"] == "succeeded"
+    return frames
+
+
+@pytest.mark.requirement("image.demo", "image.restart")
+async def test_the_demo_is_begun_in_one_container_and_ended_in_the_next(
+    place: MakePlace, tmp_path: Path
+) -> None:
+    demo = Demo(tmp_path, speed=4)
+    there = place(demo.root, *FULL, environment=environment())
+    first = await ContainerDaemon.begin(there, "kaged-test-begun")
+    async with first.client() as client:
+        talk = await Talk.begin(as_demo(first), client)
+        async with first.websocket(f"/sessions/{talk.id}/ws?after_seq={talk.seq}") as socket:
+            posted = await client.post(
+                f"/sessions/{talk.id}/messages", json={"content": "Fix the failing test"}
+            )
+            posted.raise_for_status()
+            seen = set()
+            async for raw in socket:
+                seen.add(orjson.loads(raw)["type"])
+                if "message.tool_result" in seen and orjson.loads(raw)["type"] == "message.delta":
+                    break
+    await first.kill()
+    code, _ = await demo.tests()
+    assert code == 1
+
+    second = await ContainerDaemon.begin(there, "kaged-test-ended")
+    async with second.client() as client:
+        frames = await resumed(second, client, talk.id)
+    assert "**What I changed.** One line in `bakery/basket.py`" in said(frames)
+    code, output = await demo.tests()
+    assert code == 0, output
+    assert await second.stop() == 0
+
+
 @pytest.mark.requirement("image.restart")
 async def test_a_killed_container_resumes_its_session_on_the_same_volumes(
     place: MakePlace, fake: FakeProvider, tmp_path: Path
@@ -81,18 +131,8 @@ async def test_a_killed_container_resumes_its_session_on_the_same_volumes(
     second = await ContainerDaemon.begin(there, "kaged-test-second")
     fake.script(text_reply("The number is 7."))
     async with second.client() as client:
-        session = (await client.get(f"/sessions/{talk.id}")).raise_for_status().json()
-        assert session["state"] == "paused"  # what was running waits for a person, as after any kill
-        frames = []
-        async with second.websocket(f"/sessions/{talk.id}/ws?after_seq={session['last_seq']}") as socket:
-            resumed = await client.post(f"/sessions/{talk.id}/resume", json={})
-            resumed.raise_for_status()
-            async for raw in socket:
-                frames.append(orjson.loads(raw))
-                if frames[-1]["type"] == "run.ended":
-                    break
+        await resumed(second, client, talk.id)
         messages = (await client.get(f"/sessions/{talk.id}/messages")).json()["items"]
-    assert payloads(frames, "run.ended")[0]["state"] == "succeeded"
     asked = [one["content"] for one in messages if one["role"] == "operator"]
     assert asked[:2] == ["Remember the number 7", "And now?"]
     assert await second.stop() == 0

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -33,6 +33,12 @@ KILLS_PER_SESSION = 6
 AT_REST = ("idle", "paused")
 
 Reached = Callable[[Frame], bool]
+Spawn = Callable[[Path], Awaitable[DaemonProcess]]
+"""Starts the process of a daemon over a lane's folder: `data`, `shop` and `config.toml` in it."""
+
+
+def on_this_host(folder: Path) -> Awaitable[DaemonProcess]:
+    return DaemonProcess.spawn(folder / "data", folder / "config.toml", folder / "shop")
 
 
 class Follower:
@@ -99,15 +105,24 @@ def nth(number: int, event: str) -> Reached:
 class Lane:
     """One data folder whose daemon is killed again and again."""
 
-    def __init__(self, folder: Path, model: FakeProvider, worker: Worker, chance: random.Random) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: FakeProvider,
+        worker: Worker,
+        chance: random.Random,
+        *,
+        spawn: Spawn = on_this_host,
+    ) -> None:
         self.kills = 0
         self.interrupted = 0
         self.during_start = 0
-        self._data_dir = folder / "data"
+        self._folder = folder
+        self._spawn = spawn
         self._root = write_project(folder / "shop")
         (self._root / SHARED).write_text(whole(0))
         (self._root / "new").mkdir()
-        self._config = write_config(folder / "config.toml", model.port)
+        write_config(folder / "config.toml", model.port)
         self._worker = worker
         self._chance = chance
         self._ledger: Ledger | None = None
@@ -128,7 +143,12 @@ class Lane:
 
     async def _start(self) -> DaemonProcess:
         began = time.monotonic()
-        daemon = await DaemonProcess.start(self._data_dir, self._config, self._root)
+        daemon = await self._spawn(self._folder)
+        try:
+            await daemon.ready()
+        except BaseException:
+            await daemon.kill()
+            raise
         self._start_seconds = time.monotonic() - began
         return daemon
 
@@ -154,7 +174,7 @@ class Lane:
 
     async def _die_while_starting(self) -> None:
         """Be killed before it is ready: mostly while it recovers what the last life left."""
-        daemon = await DaemonProcess.spawn(self._data_dir, self._config, self._root)
+        daemon = await self._spawn(self._folder)
         await asyncio.sleep(self._start_seconds * self._chance.uniform(0.4, 1.05))
         await daemon.kill()
         self.kills += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 IMAGES: dict[str, str] = {
     "image.locked": "the image has what the lock pins, with hashes; its build sees nothing else",
     "image.demo": "the image runs as an ordinary user on a read-only root, and the demo is done through it",
-    "image.restart": "a killed container resumes its sessions on the same volumes",
+    "image.restart": "a killed container resumes its sessions on its volumes; nothing acknowledged is lost",
     "image.any_user": (
         "any user may run the image; a project of another user neither breaks git nor is silently unwritable"
     ),
