@@ -423,6 +423,7 @@ NIGHTLY: tuple[str, ...] = (
     "tests/container/test_image.py",
     "tests/container/test_cages.py",
     "tests/container/test_kills.py",
+    "tests/container/test_attacks.py",
     # By day others show what these show once more, or with more data.
     "tests/bridges/lsp/test_whole_project.py::test_a_flood_of_parts_neither_blocks_nor_stays",
     "tests/storage/test_backup.py::test_rows_of_many_megabytes_are_not_all_held_at_once",
@@ -891,7 +892,7 @@ REPEATED: tuple[str, ...] = (
 """`make test-nightly` runs these again, with all their rounds (`tests/driver/rounds.py`)."""
 
 ONLY_NIGHTLY: dict[str, str] = dict.fromkeys(
-    ("image.demo", "image.restart", "image.contents", "image.cages"),
+    ("image.demo", "image.restart", "image.contents", "image.cages", "image.attacks"),
     "needs an image, whose build takes minutes",
 )
 """The requirements that nothing but a nightly test shows, each with the reason."""

@@ -154,10 +154,9 @@ class Place:
             write(program, f"#!/bin/sh\necho {name} >>{self.outside / 'ran'}\n")
             program.chmod(0o755)
 
-    @property
-    def search_path(self) -> str:
-        """The daemon's PATH: the project's programs stand first on it."""
-        return f"{self.project}/tools:tools::{os.environ['PATH']}"
+    def search_path(self, rest: str) -> str:
+        """Return the daemon's PATH: the project's programs stand first on it."""
+        return f"{self.project}/tools:tools::{rest}"
 
     def tell_programs(self, places: Mapping[str, object]) -> None:
         """Tell the hostile programs where to look."""

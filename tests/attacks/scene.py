@@ -55,9 +55,9 @@ class Kind:
 class Scene:
     """One daemon over one place, for many attacks; started when it is made."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, *, ordinary: int = ORDINARY_USER) -> None:
         self.kind = kind
-        self.uid = os.geteuid() if kind.user == "root" or os.geteuid() else ORDINARY_USER
+        self.uid = os.geteuid() if kind.user == "root" or os.geteuid() else ordinary
         # Not below /tmp, which a cage has of its own: what lies beside the project must be kept out.
         self.place = Place(Path(tempfile.mkdtemp(prefix="kaged-attacks-", dir="/var/tmp")), self.uid)
         self.place.top.chmod(0o755)
@@ -113,19 +113,26 @@ class Scene:
                 stderr=log,
                 cwd="/",
                 env={
-                    "PATH": place.search_path,
-                    "HOME": str(place.home),
-                    "LANG": "C.UTF-8",
+                    **self._environment(os.environ["PATH"]),
                     "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *packages]),
-                    "KAGED_CONFIG": str(place.config),
-                    "KAGED_DAEMON__DATA_DIR": str(place.data),
-                    "KAGED_PROJECTS__TRUSTED": str(place.top),
-                    "KAGED_SANDBOX__MODE": "landlock" if self.kind.tier == "landlock" else "auto",
-                    "ATTACK_SECRET": place.canary("environment"),
-                    "AWS_SECRET_ACCESS_KEY": place.canary("environment-aws"),
-                    "SSH_AUTH_SOCK": str(self.listeners.path),
                 },
             )
+
+    def _environment(self, path: str) -> dict[str, str]:
+        """Return the daemon's environment. `path` is where the machine's programs are."""
+        place = self.place
+        return {
+            "PATH": place.search_path(path),
+            "HOME": str(place.home),
+            "LANG": "C.UTF-8",
+            "KAGED_CONFIG": str(place.config),
+            "KAGED_DAEMON__DATA_DIR": str(place.data),
+            "KAGED_PROJECTS__TRUSTED": str(place.top),
+            "KAGED_SANDBOX__MODE": "landlock" if self.kind.tier == "landlock" else "auto",
+            "ATTACK_SECRET": place.canary("environment"),
+            "AWS_SECRET_ACCESS_KEY": place.canary("environment-aws"),
+            "SSH_AUTH_SOCK": str(self.listeners.path),
+        }
 
     def _get_ready(self) -> None:
         assert self.process.stdout is not None
@@ -263,16 +270,19 @@ class Scene:
         for thread in self._threads:
             thread.join()
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self._end(signal.SIGTERM)
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self._end(signal.SIGKILL)
             self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.listeners.close()
         return json.loads(self.report.read_text()) if self.report.exists() else {}
+
+    def _end(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
 
 
 @cache

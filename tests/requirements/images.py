@@ -12,4 +12,5 @@ IMAGES: dict[str, str] = {
     "image.secret_files": "settings and keys may lie in files that variables name, and appear nowhere",
     "image.contents": "the slim image has no compiler and no installer, and lists its packages",
     "image.cages": "the tier in a container is found by trying, and the doctor has the words of the engine",
+    "image.attacks": "in a container of each tier the attacks on cages come to nothing",
 }
