@@ -9,27 +9,10 @@ from types import ModuleType
 
 import pytest
 
+from tests.container.dockerfile import instructions, stages
 from tests.driver.daemon_process import REPOSITORY
 
 pytestmark = pytest.mark.requirement("image.locked")
-
-DOCKERFILE = REPOSITORY / "docker" / "Dockerfile"
-
-
-def instructions() -> list[list[str]]:
-    """Return the instructions of the Dockerfile as words."""
-    lines = [line for line in DOCKERFILE.read_text().splitlines() if not line.startswith("#")]
-    return [one.split() for one in "\n".join(lines).replace("\\\n", " ").splitlines() if one.strip()]
-
-
-def stages() -> dict[str, list[list[str]]]:
-    found: dict[str, list[list[str]]] = {}
-    for words in instructions():
-        if words[0] == "FROM":
-            found[words[-1]] = [words]
-        elif found:
-            found[list(found)[-1]].append(words)
-    return found
 
 
 def copied() -> set[str]:
