@@ -29,11 +29,16 @@ def lack() -> str | None:
     return None if done.returncode == 0 else done.stderr.strip()
 
 
+def built() -> str:
+    """Return the name of an image that is there already, empty where one is to be built."""
+    return os.environ.get("KAGED_BUILT_IMAGE", "")
+
+
 def build(target: str) -> str:
     """Build one target and return the image's name; what has not changed is not built again. Nothing is built
     where KAGED_BUILT_IMAGE names the image."""
-    if built := os.environ.get("KAGED_BUILT_IMAGE"):
-        return built
+    if built():
+        return built()
     done = subprocess.run(
         [SCRIPT, "build", target], capture_output=True, text=True, timeout=_BUILD_SECONDS, check=False
     )

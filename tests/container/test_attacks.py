@@ -16,16 +16,17 @@ from tests.attacks.oracles import LEFT_BEHIND, Oracles, processes_with
 from tests.attacks.scene import TIERS, TierName
 from tests.attacks.test_attacks import WITHOUT_CAGES
 from tests.container.attacked import ContainerScene
+from tests.container.engine import built
 
 PYTHON_SERVER = "literal-of-a-denied-file"
-"""These attacks ask a language server for Python, which the slim image has not: its cages start none."""
+"""These attacks ask a language server for Python, which only the full image has."""
 ATTACKS = [
     pytest.param(tier, case, id=f"{tier}-{case.id}")
     for tier in TIERS
     for case in CASES
     if tier in case.tiers
     and case.area not in WITHOUT_CAGES
-    and not (tier == "full" and case.name.startswith(PYTHON_SERVER))
+    and (built().endswith(":full") or tier != "full" or not case.name.startswith(PYTHON_SERVER))
 ]
 HARM = """
 cat <outside>/secret.txt

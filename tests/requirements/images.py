@@ -5,6 +5,7 @@ from __future__ import annotations
 IMAGES: dict[str, str] = {
     "image.locked": "the image has what the lock pins, with hashes; its build sees nothing else",
     "image.parts": "the packages, the entry point and the settings of the image serve on a read-only root",
+    "image.scripts": "a machine that cannot build images is told what it lacks, and its run does not fail",
     "image.demo": "the image runs as an ordinary user on a read-only root, and the demo is done through it",
     "image.restart": "a killed container resumes its sessions on its volumes; nothing acknowledged is lost",
     "image.any_user": (
