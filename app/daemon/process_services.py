@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.bridges.processes.audit import Record
+from app.bridges.processes.deadline import Deadline
 from app.bridges.processes.process import ChildProcesses
 from app.config import Settings, child_environment, default_config_file
 from app.daemon.cage_setup import make_cages
@@ -18,10 +19,12 @@ from app.tools.processes.call_processes import CallProcesses
 
 
 @asynccontextmanager
-async def open_processes(settings: Settings, *, record: Record) -> AsyncIterator[CallProcesses]:
+async def open_processes(
+    settings: Settings, *, record: Record, deadline: Deadline | None = None
+) -> AsyncIterator[CallProcesses]:
     """Find out which cages there can be; on leaving, no process is left. `record` stores the audit rows
-    of cages."""
-    children = ChildProcesses()
+    of cages; after the `deadline` nothing is started."""
+    children = ChildProcesses(deadline)
     try:
         cages = await make_cages(children, settings, record=record)
         data_dir = settings.daemon.data_dir

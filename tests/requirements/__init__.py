@@ -17,6 +17,7 @@ from tests.requirements.measured import MEASURED
 from tests.requirements.project_file import PROJECT_FILE
 from tests.requirements.project_management import PROJECT_MANAGEMENT
 from tests.requirements.providers import PROVIDERS
+from tests.requirements.replicas import REPLICAS
 from tests.requirements.repository import REPOSITORY
 from tests.requirements.security import SECURITY
 from tests.requirements.sessions import SESSIONS
@@ -40,4 +41,5 @@ REQUIREMENTS: dict[str, str] = {
     **MEASURED,
     **DEPLOYMENT,
     **IMAGES,
+    **REPLICAS,
 }

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.bridges.processes import guardian_process, proc
+from app.bridges.processes.deadline import Deadline
 from app.bridges.processes.exit_watch import ExitWatch
 from app.bridges.processes.launch import Launch, Launcher, Opening
 from app.bridges.processes.pipes import pipe
@@ -35,10 +36,11 @@ REPORT_SECONDS = 0.005
 
 class Guardian:
     """Guards the processes whose marker begins with `name`, or whose birthmark belongs to the series of
-    `birthmark`."""
+    `birthmark`. After the `deadline` it ends them also while the daemon lives."""
 
-    def __init__(self, name: str, birthmark: int) -> None:
+    def __init__(self, name: str, birthmark: int, deadline: Deadline | None = None) -> None:
         self.pid: int | None = None
+        self._deadline = deadline
         self._name = name
         self._birthmark = birthmark
         self._since = proc.ticks_now() - 1
@@ -139,12 +141,13 @@ class Guardian:
         script = os.fsencode(Path(guardian_process.__file__))
         arguments = (self._name, MARKER, str(self._birthmark), str(self._since), str(os.getpid()))
         program = os.fsencode(sys.executable)
+        output = _NULL if self._deadline is None else self._deadline.descriptor
         return Launch(
             program=program,
             argv=[program, *_FLAGS, script, *map(os.fsencode, arguments)],
             env=[os.fsencode(f"{VARIABLE}={self._name}")],
             folder=folder,
-            files=(readable, _NULL, _NULL),
+            files=(readable, output, _NULL),
         )
 
     def _reap(self) -> None:

@@ -7,6 +7,10 @@ Its arguments are the name at the beginning of each child's marker, the variable
 first birthmark, and the tick before which no child was started. Lines on stdin report leaders (`L pid
 ticks`), adopted orphans (`M pid ticks`) and ends (`E pid`). The end of stdin or of the daemon means that the
 daemon was killed: a daemon that stops ends its guardian first.
+
+Of several daemons on one database each moves a deadline on as long as it owns its projects. It is a number in
+the file that is stdout. After it the guardian ends everything that the daemon, which may be stopped, has
+started, until the number has grown.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
+import struct
 import sys
 import time
 
@@ -26,6 +32,8 @@ GIVING_UP_SECONDS = 60.0
 FAMILY_BITS = 24
 """The last bits of a birthmark are those of one child; the rest is the same for all of a daemon."""
 BIRTHMARK = b"Max realtime timeout"
+OVERDUE_SECONDS = 0.1
+"""How often it looks for new processes after the deadline."""
 
 Found = tuple[int, int, int]
 """Parent, session, and the tick of its start."""
@@ -194,16 +202,29 @@ def send(pid: int, started: int, number: int) -> bool:
         os.close(descriptor)
 
 
+def seconds_left() -> float | None:
+    """Return how far away the deadline is; None without one."""
+    if not stat.S_ISREG(os.fstat(1).st_mode) or len(found := os.pread(1, 8, 0)) < 8:
+        return None
+    at: float = struct.unpack("=d", found)[0]
+    return at - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 def watch(guardian: Guardian, daemon: int) -> None:
     """Listen to the daemon until it is gone."""
     poller = select.poll()
     poller.register(0, select.POLLIN)
     poller.register(daemon, select.POLLIN)
     while True:
-        ready = [descriptor for descriptor, _ in poller.poll(STEP_SECONDS * 1000 if guardian.known else None)]
+        left = seconds_left()
+        waits = [STEP_SECONDS] if guardian.known else []
+        waits += [] if left is None else [max(left, OVERDUE_SECONDS)]
+        ready = [descriptor for descriptor, _ in poller.poll(min(waits) * 1000 if waits else None)]
         if ready and not (0 in ready and guardian.listen()):
             return
         guardian.look()
+        if (left := seconds_left()) is not None and left <= 0:
+            guardian.end_all()
 
 
 def main() -> None:

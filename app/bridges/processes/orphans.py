@@ -22,6 +22,7 @@ from itertools import islice
 
 from app.bridges.processes import proc
 from app.bridges.processes.birthmark import Birthmarks, birthmark
+from app.bridges.processes.deadline import Deadline
 from app.bridges.processes.exit_watch import ExitWatch
 from app.bridges.processes.guardian import MARKER, VARIABLE, Guardian
 
@@ -75,13 +76,13 @@ class Orphans:
     """All families of one keeper, and the orphans without a known family. `cage` is the process id of
     a cage's first process when that is the keeper, and not the daemon."""
 
-    def __init__(self, cage: int | None = None) -> None:
+    def __init__(self, cage: int | None = None, deadline: Deadline | None = None) -> None:
         self.keeper_pid = os.getpid() if cage is None else cage
         self._own = cage is None
         self._process = f"{os.getpid()}-"
         self._name = self._process + secrets.token_hex(8)
         self._birthmarks = Birthmarks()
-        self._guardian = Guardian(self._name, self._birthmarks.first) if cage is None else None
+        self._guardian = Guardian(self._name, self._birthmarks.first, deadline) if cage is None else None
         self._starting = 0
         self._count = 0
         self._families: dict[str, Family] = {}

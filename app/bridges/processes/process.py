@@ -18,6 +18,7 @@ from app.bridges.processes.birthmark import given
 from app.bridges.processes.child import KILL_SECONDS, Child, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.command_line import in_words, plain, program, variables
+from app.bridges.processes.deadline import Deadline
 from app.bridges.processes.exit_watch import ExitWatch
 from app.bridges.processes.guardian import MARKER
 from app.bridges.processes.launch import Launch, Launcher
@@ -67,9 +68,11 @@ class ChildProcesses(ChildStarter):
     apart = False
     """They have the process ids and the loopback of the daemon."""
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: Deadline | None = None) -> None:
+        """After the `deadline` children are ended, and none is started."""
         self._launcher = Launcher()
-        self._orphans = Orphans()
+        self._deadline = deadline
+        self._orphans = Orphans(deadline=deadline)
         self._children: set[Child] = set()
 
     @property
@@ -94,6 +97,8 @@ class ChildProcesses(ChildStarter):
     ) -> Child:
         """Start a program in a session of its own. The descriptors `passed` are the child's 3, 4 and so on.
         Raises SpawnFailed."""
+        if self._deadline is not None and self._deadline.passed:
+            raise SpawnFailed("the daemon cannot reach the database that it shares with other daemons")
         ends = Ends()
         family = self._orphans.found(lingers=options.get("lingers", False))
         try:
