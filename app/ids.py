@@ -35,6 +35,7 @@ Prefix = Literal[
     "tok",
     "rul",
     "cmd",
+    "dmn",
 ]
 
 ROOT_AGENT = "primary"

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 SLOW: tuple[str, ...] = (
     "tests/attacks/test_attacks.py",
+    "tests/storage/test_leases.py",
     "tests/bridges/test_guardian_deadline.py",
     "tests/e2e/test_kill.py",
     "tests/bridges/dap/test_lifecycle.py",

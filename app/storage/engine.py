@@ -40,6 +40,14 @@ _ARGUMENTS: dict[str, Any] = {
 }
 
 
+_LEASE_ARGUMENTS: dict[str, Any] = {"connect_timeout": 3, "tcp_user_timeout": 4_000}
+"""A lease is renewed in seconds, or not at all."""
+_LEASE_TIMEOUT = "3s"
+# A transaction of a stopped daemon holds its leases: nobody could take them. Both clocks begin with the stop,
+# so that as long as a lease lasts is soon enough.
+_IDLE_TIMEOUT, _IDLE_LEASE_TIMEOUT = "10s", "5s"
+
+
 class Database(ABC):
     """One database. `connect` returns connections for writing, `readers` an engine for reading."""
 
@@ -54,6 +62,10 @@ class Database(ABC):
         """Return a connection for writing; `exclusive` claims the database for this daemon.
 
         Raises StorageError when it cannot be reached, Conflict when another daemon has it."""
+
+    def connect_for_leases(self) -> Connection:
+        """Return a connection that gives up soon. Raises StorageError where there are no leases."""
+        raise StorageError("storage.replicas needs a PostgreSQL database: set storage.url")
 
     @abstractmethod
     def readers(self) -> Engine:
@@ -162,12 +174,13 @@ class SqliteDatabase(Database):
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database by URL."""
+    """A PostgreSQL database by URL; `shared` by several daemons, or claimed by one."""
 
     name = "postgresql"
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, *, shared: bool = False) -> None:
         self._url = url.set(drivername="postgresql+psycopg")
+        self._shared = shared
 
     def describe(self) -> str:
         return self._url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
@@ -175,6 +188,8 @@ class PostgresDatabase(Database):
     def connect(self, *, exclusive: bool = False) -> Connection:
         engine = create_engine(self._url, poolclass=NullPool, connect_args=self._arguments())
         event.listen(engine, "connect", _configure_postgres_writer)
+        if self._shared:
+            event.listen(engine, "connect", _limit_idling)
         connection = engine.connect()
         try:
             if exclusive:
@@ -183,6 +198,12 @@ class PostgresDatabase(Database):
             close_connection(connection)
             raise
         return connection
+
+    def connect_for_leases(self) -> Connection:
+        arguments = {**_ARGUMENTS, **_LEASE_ARGUMENTS}
+        engine = create_engine(self._url, poolclass=NullPool, connect_args=arguments)
+        event.listen(engine, "connect", _limit_leases)
+        return engine.connect()
 
     def readers(self) -> Engine:
         engine = create_engine(
@@ -204,7 +225,8 @@ class PostgresDatabase(Database):
         try:
             # Waits a little: the server notices the end of a killed daemon with a delay.
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_CLAIM_TIMEOUT}'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})")
+            lock = "pg_advisory_lock_shared" if self._shared else "pg_advisory_lock"
+            connection.exec_driver_sql(f"SELECT {lock}({_ADVISORY_LOCK})")
         except OperationalError as failure:
             connection.rollback()
             if getattr(failure.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
@@ -261,9 +283,9 @@ _LOCK_HOLDER = f"""
 """
 
 
-def open_database(url: str | None, data_dir: Path) -> Database:
+def open_database(url: str | None, data_dir: Path, *, shared: bool = False) -> Database:
     """Return the database of the storage URL, by default the file in the data folder. Nothing is opened yet.
-    Raises ConfigError."""
+    `shared`: several daemons use it. Raises ConfigError."""
     if url is None:
         return SqliteDatabase(data_dir / DATABASE_FILE)
     try:
@@ -276,7 +298,7 @@ def open_database(url: str | None, data_dir: Path) -> Database:
             f"storage.url has the scheme {parsed.drivername!r}; write postgresql://user@host/database, "
             "or leave it out for the embedded SQLite file"
         )
-    return PostgresDatabase(parsed)
+    return PostgresDatabase(parsed, shared=shared)
 
 
 def close_connection(connection: Connection) -> None:
@@ -305,6 +327,19 @@ def _configure_sqlite_reader(driver: Any, _record: Any) -> None:
 def _limit_waiting(driver: Any, _record: Any) -> None:
     driver.autocommit = True
     driver.execute(f"SET lock_timeout TO '{_LOCK_TIMEOUT}'")
+    driver.autocommit = False
+
+
+def _limit_idling(driver: Any, _record: Any) -> None:
+    driver.autocommit = True
+    driver.execute(f"SET idle_in_transaction_session_timeout TO '{_IDLE_TIMEOUT}'")
+    driver.autocommit = False
+
+
+def _limit_leases(driver: Any, _record: Any) -> None:
+    driver.autocommit = True
+    driver.execute(f"SET idle_in_transaction_session_timeout TO '{_IDLE_LEASE_TIMEOUT}'")
+    driver.execute(f"SET statement_timeout TO '{_LEASE_TIMEOUT}'")
     driver.autocommit = False
 
 

@@ -16,8 +16,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StorageError
 from app.observability import Redactor
-from app.storage.engine import READERS, Database, open_database
+from app.storage.engine import READERS, Database, close_connection, open_database
 from app.storage.failures import translate
+from app.storage.leases import Leases, Replica
 from app.storage.schema_version import open_at_head
 from app.storage.unit_of_work import UnitOfWork
 from app.storage.writer import Lane, Statistics, Writer
@@ -28,7 +29,15 @@ T = TypeVar("T")
 class Storage:
     """The database of one daemon: one writer, a few readers."""
 
-    def __init__(self, database: Database, writer: Writer, readers: Engine, redactor: Redactor) -> None:
+    def __init__(
+        self,
+        database: Database,
+        writer: Writer,
+        readers: Engine,
+        redactor: Redactor,
+        leases: Leases | None = None,
+    ) -> None:
+        self.leases = leases
         self._database = database
         self._redactor = redactor
         self._writer = writer
@@ -38,19 +47,32 @@ class Storage:
 
     @classmethod
     async def open(
-        cls, settings_url: str | None, data_dir: Path, redactor: Redactor | None = None
+        cls,
+        settings_url: str | None,
+        data_dir: Path,
+        redactor: Redactor | None = None,
+        *,
+        replica: Replica | None = None,
     ) -> Storage:
         """Open the PostgreSQL database of the URL, or the SQLite file in the data folder. `redactor` removes
-        secrets from audit rows; the default knows secrets by their shape.
+        secrets from audit rows; the default knows secrets by their shape. With `replica` other daemons may
+        use the PostgreSQL database, too.
 
         The file is created, or copied and migrated, as needed; PostgreSQL is only checked. Raises
         ConfigError, StorageError, or Conflict when another daemon has the database."""
-        database = open_database(settings_url, data_dir)
+        database = open_database(settings_url, data_dir, shared=replica is not None)
         connection = await asyncio.to_thread(open_at_head, database)
         redactor = redactor if redactor is not None else Redactor()
-        writer = Writer(database, connection, asyncio.get_running_loop(), redactor)
+        leases = Leases(database, replica) if replica is not None else None
+        if leases is not None:
+            try:
+                await asyncio.to_thread(leases.start)
+            except BaseException:
+                close_connection(connection)
+                raise
+        writer = Writer(database, connection, asyncio.get_running_loop(), redactor, leases)
         writer.start()
-        return cls(database, writer, database.readers(), redactor)
+        return cls(database, writer, database.readers(), redactor, leases)
 
     @property
     def database(self) -> Database:
@@ -106,6 +128,8 @@ class Storage:
 
     def _release(self) -> None:
         self._threads.shutdown()
+        if self.leases is not None:  # the writer has ended
+            self.leases.close()
         self._readers.dispose()
         # Last: only with every reader gone can the WAL be folded into the file.
         self._writer.release()

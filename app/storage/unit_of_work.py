@@ -27,6 +27,7 @@ from app.storage.repositories.issues import (
     IssueUpdateRepository,
     TodoProposalRepository,
 )
+from app.storage.repositories.leases import LeaseRepository
 from app.storage.repositories.logs import LogRepository
 from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
@@ -76,6 +77,7 @@ class UnitOfWork:
     uploads = _repository(UploadRepository)
     trust = _repository(ProjectTrustRepository)
     workflow_runs = _repository(WorkflowRunRepository)
+    leases = _repository(LeaseRepository)
 
     def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection

@@ -23,6 +23,7 @@ from app.errors import StorageError, StorageOutage
 from app.observability import Redactor
 from app.storage.engine import Database, close_connection, driver_of
 from app.storage.failures import translate
+from app.storage.leases import Leases
 from app.storage.unit_of_work import UnitOfWork
 
 T = TypeVar("T")
@@ -70,8 +71,11 @@ class Writer:
         connection: Connection,
         loop: asyncio.AbstractEventLoop,
         redactor: Redactor,
+        leases: Leases | None = None,
     ) -> None:
+        """`leases` are checked in every transaction."""
         self.statistics = Statistics()
+        self._leases = leases
         self._redactor = redactor
         self._database = database
         self._connection: Connection | None = connection
@@ -166,6 +170,8 @@ class Writer:
         try:
             connection = self._ready_connection()
             self._database.begin(connection, durable=durable)
+            if self._leases is not None:
+                self._leases.check(connection)
             rest = self._run_units(connection, units)
             if not rest and any(unit.error is None for unit in units):
                 began = time.perf_counter()

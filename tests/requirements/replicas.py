@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 REPLICAS: dict[str, str] = {
+    "replicas.setting": "several daemons share a PostgreSQL database only when all of them say so",
+    "replicas.lease": "a project is owned by one daemon at a time, by a lease that an idle owner keeps too",
+    "replicas.fencing": "a daemon writes no row for a project that another one has taken over",
     "replicas.guardian": "a stopped owner's processes are dead before its project is taken over",
+    "replicas.files": "a project is served only where its files are",
 }

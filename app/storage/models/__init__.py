@@ -5,6 +5,7 @@ from app.storage.models.audit import AuditEvent, LogEntry
 from app.storage.models.compactions import Compaction
 from app.storage.models.interactions import Interaction
 from app.storage.models.issues import Issue, IssueLink, IssueTodo, IssueUpdate, TodoProposal
+from app.storage.models.leases import ProjectLease
 from app.storage.models.messages import Message, MessageDetails
 from app.storage.models.projects import Blob, PluginValue, Project, ProjectTrust, Upload
 from app.storage.models.rollbacks import Checkpoint, PromptEdit, Rollback, Worktree
@@ -31,6 +32,7 @@ __all__ = [
     "PermissionRuleRow",
     "PluginValue",
     "Project",
+    "ProjectLease",
     "ProjectTrust",
     "PromptEdit",
     "Rollback",
