@@ -81,6 +81,12 @@ class ProjectManagement:
         await self.workflows.start()
         await self.assignments.start()
 
+    async def take_up(self, sessions: SessionManager, project_id: str) -> None:
+        """Take up what was under way in a project that another daemon owned, as after a crash."""
+        await sessions.start(project_id)
+        await self.workflows.watch.take_up(project_id)
+        await self.assignments.start(project_id)
+
     async def aclose(self) -> None:
         """Begin nothing more; sessions are drained after it."""
         await self.workflows.aclose()

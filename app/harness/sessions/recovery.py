@@ -66,10 +66,11 @@ NOT_STARTED = "not started (daemon restart)"
 NOT_RUN = "aborted by daemon restart while it waited for consent; it was not run"
 
 
-async def recover(storage: Storage, hub: EventHub) -> int:
-    """Put every session right in which something ran or was left open; return how many there were."""
-    await storage.write(lambda uow: uow.tool_calls.interrupt_direct(now_ms()))
-    rows = await storage.read(_under_way)
+async def recover(storage: Storage, hub: EventHub, project_id: str | None = None) -> int:
+    """Put every session right in which something ran or was left open; return how many there were. With
+    `project_id` only those of a project that another daemon owned."""
+    await storage.write(lambda uow: uow.tool_calls.interrupt_direct(now_ms(), project_id))
+    rows = [row for row in await storage.read(_under_way) if project_id in (None, row.project_id)]
     for row in rows:
         recovered = await storage.read(lambda uow, row=row: _Wreck(uow, row))  # type: ignore[misc]
         stream = await hub.stream(row.id)
@@ -86,13 +87,14 @@ async def recover(storage: Storage, hub: EventHub) -> int:
         ]
         await asyncio.gather(*stored)
         log.warning("session %s was running when the daemon stopped; it is %s now", row.id, recovered.after)
-    await storage.write(_expire_all)
+    await storage.write(lambda uow: _expire_all(uow, project_id))
     return len(rows)
 
 
-async def to_wake(storage: Storage) -> list[str]:
-    """Return the idle sessions in which an agent waits for the end of a background task."""
-    return await storage.read(_waiting_for_a_task)
+async def to_wake(storage: Storage, project_id: str | None = None) -> list[str]:
+    """Return the idle sessions in which an agent waits for the end of a background task; of one project when
+    given."""
+    return await storage.read(lambda uow: _waiting_for_a_task(uow, project_id))
 
 
 def _under_way(uow: UnitOfWork) -> list[SessionRow]:
@@ -110,12 +112,14 @@ def _under_way(uow: UnitOfWork) -> list[SessionRow]:
     return list(found.values())
 
 
-def _waiting_for_a_task(uow: UnitOfWork) -> list[str]:
+def _waiting_for_a_task(uow: UnitOfWork, project_id: str | None) -> list[str]:
     stopped = uow.runs.in_states([RunState.INTERRUPTED.value])
     found = []
     for session_id in dict.fromkeys(run.session_id for run in stopped if run.background):
         session = uow.sessions.get(session_id)
         if session is None or session.state != SessionState.IDLE.value:
+            continue
+        if project_id not in (None, session.project_id):
             continue
         if any(row.details.get("kind") == TASK_RESULT for row in uow.messages.queued(session_id)):
             found.append(session_id)
@@ -130,10 +134,12 @@ class _Closing:
     origin: Origin
 
 
-def _expire_all(uow: UnitOfWork) -> None:
+def _expire_all(uow: UnitOfWork, project_id: str | None) -> None:
     """Close the questions that no call waits for, which only a failing database leaves open."""
     for row in uow.interactions.pending_anywhere():
         session = uow.sessions.get(row.session_id)
+        if project_id is not None and (session is None or session.project_id != project_id):
+            continue
         paused = session is not None and session.state == SessionState.PAUSED.value
         if not (paused and _asked_by(row, uow.tool_calls.waiting(row.session_id))):
             _expire(uow, row, now_ms())

@@ -103,9 +103,10 @@ class Interactions:
             raise _not_open(await self.get(session_id, interaction_id))
         return answered
 
-    async def go_on(self) -> None:
-        """Resume the sessions that stopped for questions which were answered before the daemon ended."""
-        for session_id in await self._storage.read(_answered_and_paused):
+    async def go_on(self, project_id: str | None = None) -> None:
+        """Resume the sessions that stopped for questions which were answered before the daemon ended; of one
+        project when given."""
+        for session_id in await self._storage.read(lambda uow: _answered_and_paused(uow, project_id)):
             try:
                 await (await self._find(session_id)).go_on_when_answered("daemon")
             except KagedError as problem:
@@ -226,13 +227,15 @@ def _envelope(row: Interaction, answer: dict[str, Any]) -> ToolEnvelope:
     return ToolEnvelope(type="output", data=result.model_dump(mode="json", exclude_none=True))
 
 
-def _answered_and_paused(uow: UnitOfWork) -> list[str]:
+def _answered_and_paused(uow: UnitOfWork, project_id: str | None) -> list[str]:
     """Return the sessions that paused for a question and wait for none; imported ones have asked nothing
     here, and are left as they are."""
     paused = [
         row
         for row in uow.sessions.in_states([SessionState.PAUSED.value])
-        if row.state_reason == "interaction" and not uow.interactions.pending(row.id)
+        if row.state_reason == "interaction"
+        and project_id in (None, row.project_id)
+        and not uow.interactions.pending(row.id)
     ]
     return [row.id for row in paused if uow.interactions.list(row.id, limit=1).items]
 

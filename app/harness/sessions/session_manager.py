@@ -89,15 +89,17 @@ class SessionManager:
 
     # -- lifecycle --------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Put right what a crash left behind, and line up the sessions that wait for capacity."""
-        await recover(self._storage, self._hub)
+    async def start(self, project_id: str | None = None) -> None:
+        """Put right what a crash left behind, and line up the sessions that wait for capacity; of one project
+        when given, which another daemon owned."""
+        await recover(self._storage, self._hub, project_id)
         queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
         for row in sorted(queued, key=lambda row: row.updated_at):
-            (await self._session(row.id)).enqueue()
-        for session_id in await to_wake(self._storage):
+            if project_id in (None, row.project_id):
+                (await self._session(row.id)).enqueue()
+        for session_id in await to_wake(self._storage, project_id):
             await (await self._session(session_id)).wake()
-        await self.interactions.go_on()
+        await self.interactions.go_on(project_id)
 
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""

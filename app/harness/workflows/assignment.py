@@ -87,9 +87,13 @@ class Assignments:
         except KagedError as problem:
             log.error("the work on an assigned issue has not started: %s", problem.message)
 
-    async def start(self) -> None:
-        """Let sessions go on that have an issue by a message which the end of the daemon kept from them."""
+    async def start(self, project_id: str | None = None) -> None:
+        """Let sessions go on that have an issue by a message which the end of the daemon kept from them.
+
+        With `project_id` only those of that project."""
         for project in self._workflows.projects.all():
+            if project_id not in (None, project.id):
+                continue
             unsent = await self._storage.read(lambda uow, key=project.id: _unsent(uow, key))  # type: ignore[misc]
             for session_id, message_id in unsent:
                 try:

@@ -48,6 +48,14 @@ class WorkflowService:
     async def start(self) -> None:
         """Take up the runs of the daemon before, and begin with schedules; sessions have been recovered."""
         await self.watch.start()
+        self._begin_schedules()
+
+    def begin(self) -> None:
+        """Begin with schedules and follow runs, without any that are stored: other daemons own them."""
+        self.watch.follow()
+        self._begin_schedules()
+
+    def _begin_schedules(self) -> None:
         self._scheduling = asyncio.create_task(start_on_schedule_forever(self), name="schedules")
 
     async def aclose(self) -> None:

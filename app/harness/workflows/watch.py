@@ -93,6 +93,20 @@ class WorkflowWatch:
 
     async def start(self) -> None:
         """Take up the runs that are stored: those that wait, and those that were at work."""
+        await self._take_up(None)
+        self.follow()
+        await self.serve()
+
+    def follow(self) -> None:
+        """Begin to follow runs; none is taken up."""
+        self._following = asyncio.create_task(self._follow(), name="workflow runs")
+
+    async def take_up(self, project_id: str) -> None:
+        """Take up the runs of a project that another daemon owned."""
+        await self._take_up(project_id)
+        await self.serve()
+
+    async def _take_up(self, project_id: str | None) -> None:
         rows = await self._runs.storage.read(
             lambda uow: [
                 (run, uow.sessions.get(run.session_id or ""))
@@ -100,13 +114,13 @@ class WorkflowWatch:
             ]
         )
         for run, session in rows:
+            if project_id not in (None, run.project_id):
+                continue
             self._by_session[run.session_id or ""] = run.id
             if session is not None and session.state_reason == DAEMON_RESTART:
                 await self._go_on(run, session)
             self._moved[run.session_id or ""] = None
         self._wake.set()
-        self._following = asyncio.create_task(self._follow(), name="workflow runs")
-        await self.serve()
 
     async def aclose(self) -> None:
         """Follow nothing any more; what has worked until now is stored."""

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from sqlalchemy import and_, func, or_, select, update
 
-from app.storage.models import ToolCall
-from app.storage.repositories.rows import RowsById
+from app.storage.models import Session, ToolCall
+from app.storage.repositories.rows import RowsById, table_of
 
 _OPEN = ("pending", "running")
 
@@ -58,7 +58,12 @@ class ToolCallRepository(RowsById[ToolCall]):
             self.connection.execute(select(func.count()).select_from(self.table).where(*where)).scalar_one()
         )
 
-    def interrupt_direct(self, at: int) -> None:
-        """End the operators' own calls that were under way when the daemon stopped."""
+    def interrupt_direct(self, at: int, project_id: str | None = None) -> None:
+        """End the operators' own calls that were under way when the daemon stopped, those of one project when
+        given."""
         statement = update(self.table).where(self.c.run_id.is_(None), self.c.state.in_(_OPEN))
+        if project_id is not None:
+            sessions = table_of(Session)
+            own = select(sessions.c.id).where(sessions.c.project_id == project_id)
+            statement = statement.where(self.c.session_id.in_(own))
         self.connection.execute(statement.values(state="interrupted", error_code="aborted", ended_at=at))
