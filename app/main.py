@@ -15,6 +15,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
@@ -33,7 +34,7 @@ from app.connections import (
     raise_descriptor_limit,
     tell_lack_of_descriptors_once,
 )
-from app.errors import ConfigError, KagedError, ProjectFileInvalid
+from app.errors import ConfigError, KagedError, ProjectFileInvalid, Unavailable
 from app.gateway import Gateway
 from app.observability import Redactor, start_logging, without_controls
 from app.process_memory import freeze_loaded, keep_freed_pages, load_undisturbed
@@ -154,10 +155,16 @@ class Daemon:
         application = await asyncio.to_thread(importlib.import_module, "app.api.application")
         lifespan = await asyncio.to_thread(importlib.import_module, "app.daemon.lifespan")
         services: Services = await stack.enter_async_context(
-            lifespan.open_services(self._settings, self._redactor)
+            lifespan.open_services(self._settings, self._redactor, url=url, lost=start_again)
         )
         for path in self._project_paths:
-            project = await services.decisions.loader.load(path)
+            try:
+                project = await services.decisions.loader.load(path)
+            except Unavailable as problem:
+                if services.decisions.ownership is None:
+                    raise
+                log.warning("%s: %s", path, problem.message)
+                continue
             if self._trust and project.trust.state != "trusted" and project.trust.digest is not None:
                 await services.decisions.grant(project.id, project.trust.digest, actor="serve --trust")
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
@@ -245,6 +252,16 @@ class Daemon:
             if project["trust"]["state"] != "trusted":
                 click.echo(without_controls(_how_to_trust(project)))
         click.echo("Stop with Ctrl-C.")
+
+
+def start_again(reason: str) -> None:
+    """Replace this process by a new one of the same command, in any thread: nothing that it has in memory may
+    be written any more. The guardian ends its child processes."""
+    click.echo(f"kaged starts again: {reason}", err=True)
+    try:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    except OSError:
+        os._exit(1)
 
 
 def _how_to_trust(project: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 SLOW: tuple[str, ...] = (
     "tests/attacks/test_attacks.py",
+    "tests/e2e/test_replicas.py",
     "tests/storage/test_leases.py",
     "tests/bridges/test_guardian_deadline.py",
     "tests/e2e/test_kill.py",
@@ -301,6 +302,7 @@ NIGHTLY: tuple[str, ...] = (
     # on the lower ones, try a third of them, marked in the file.
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-landlock-",
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-none-",
+    "tests/e2e/test_replicas_kills.py",
     # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
     # Python, follow at night.
     # Generators of clients are installed in no other run.

@@ -268,13 +268,14 @@ async def _is_revoked(storage: Storage, secret: str) -> bool:
 
 
 async def _keep_daemon_row(storage: Storage, secret: str, at: int) -> None:
-    """Make the stored tokens agree with the file: its token counts, an earlier one does not."""
+    """Make the stored tokens agree with the file: its token counts, an earlier one does not. Where several
+    daemons share the database, the others' tokens count as well."""
     digest = token_digest(secret)
     if await storage.read(lambda uow: uow.access.token_by_digest(digest)) is not None:
         return
 
     def replace(uow: UnitOfWork) -> None:
-        for row in uow.access.tokens():
+        for row in uow.access.tokens() if storage.leases is None else ():
             if row.name == DAEMON_TOKEN_NAME and row.revoked_at is None:
                 uow.access.revoke(row.id, at)
         uow.access.add_token(

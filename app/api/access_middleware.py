@@ -22,6 +22,7 @@ from app.api.access_rules import (
     check_write,
 )
 from app.api.base_path import check_prefix
+from app.api.project_owner import require_owned
 from app.api.rate_limits import RateLimits
 from app.bridges.processes.tcp_peers import PEER_KEY, Peer
 from app.config import Settings
@@ -69,6 +70,7 @@ class AccessMiddleware:
         await connection.app.state.bound_operations.check(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
+        await require_owned(services, scope)
         scope[PRINCIPAL_KEY] = principal
         scope[SECRET_KEY] = secret
 

@@ -100,7 +100,20 @@ async def _look(services: Services) -> Readiness:
         "sandbox": _check_sandbox(services),
         "projects": await asyncio.to_thread(_check_projects, [one.root for one in services.projects.all()]),
     }
+    if services.decisions.ownership is not None:
+        checks["replicas"] = _check_replicas(services)
     return Readiness(ready=all(check.status != "failed" for check in checks.values()), checks=checks)
+
+
+def _check_replicas(services: Services) -> Check:
+    """A daemon that owns nothing stands by, and is ready."""
+    ownership = services.decisions.ownership
+    assert ownership is not None
+    detail = (
+        f"This daemon owns {ownership.served} projects; other daemons own {ownership.of_others}; "
+        f"nobody owns {ownership.unserved}."
+    )
+    return Check(status="warning" if ownership.unserved else "ok", detail=detail)
 
 
 def _check_sandbox(services: Services) -> Check:

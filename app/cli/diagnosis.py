@@ -85,6 +85,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_system(),
         *_daemon(settings),
         await _storage(settings),
+        *await _owners(settings),
         *await _trusted_by_upgrade(settings),
         *await asyncio.to_thread(_project),
         *await _sandbox(settings),
@@ -170,6 +171,23 @@ async def _storage(settings: Settings) -> Finding:
     if not report.ok:
         return Finding("storage", "postgresql", "problem", "; ".join(report.problems), "kaged db upgrade")
     return Finding("storage", "postgresql", "ok", f"{report.database}, schema {report.schema}")
+
+
+async def _owners(settings: Settings) -> list[Finding]:
+    """Return which daemon owns each project, where several share the database."""
+    url = settings.storage.url
+    if url is None or not settings.storage.replicas:
+        return []
+    try:
+        states = await backup.project_owners(url.get_secret_value(), settings.daemon.data_dir)
+    except KagedError:
+        return []  # the storage's own finding says what is wrong
+    return [
+        Finding("replicas", one.root, "absent", "no daemon owns it now")
+        if one.expired
+        else Finding("replicas", one.root, "ok", f"owned by the daemon at {one.owner_url}")
+        for one in states
+    ]
 
 
 async def _trusted_by_upgrade(settings: Settings) -> list[Finding]:

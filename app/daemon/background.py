@@ -50,28 +50,45 @@ async def heartbeat_forever(hub: EventHub, every: float) -> None:
 
 
 async def trim_forever(
-    storage: Storage, hub: EventHub, delete_session: Delete, settings: StorageSettings
+    storage: Storage,
+    hub: EventHub,
+    delete_session: Delete,
+    settings: StorageSettings,
+    *,
+    may_trim: Callable[[], bool] = lambda: True,
+    own_projects: Callable[[], set[str]] | None = None,
 ) -> None:
-    """Delete what is older than its retention, a little at a time so that nothing waits for it."""
+    """Delete what is older than its retention, a little at a time so that nothing waits for it. Where several
+    daemons share the database, each deletes the sessions of its own projects, and the one that `may_trim` the
+    rest."""
     while True:
         try:
-            await trim_sessions(storage, delete_session, settings)
-            await trim_once(storage, hub, settings)
+            await trim_sessions(storage, delete_session, settings, own_projects)
+            if may_trim():
+                await trim_once(storage, hub, settings)
+            else:
+                await hub.refresh_trim_points()
         except KagedError as error:
             log.error("old rows could not be removed: %s", error.message)
         await asyncio.sleep(TRIM_EVERY_SECONDS)
 
 
-async def trim_sessions(storage: Storage, delete: Delete, settings: StorageSettings) -> None:
+async def trim_sessions(
+    storage: Storage,
+    delete: Delete,
+    settings: StorageSettings,
+    own_projects: Callable[[], set[str]] | None = None,
+) -> None:
     """Delete what is older, and then what is more, than the settings allow; nothing unless they say so."""
     days, megabytes = settings.session_retention_days, settings.session_retention_mb
+    own = own_projects() if own_projects is not None else None
     if days is not None:
         before = now_ms() - days * DAY_MS
-        while found := await storage.read(lambda uow: uow.sessions.unchanged_since(before)):
+        while found := await storage.read(lambda uow: uow.sessions.unchanged_since(before, projects=own)):
             if not await _delete_all(storage, delete, found, "age"):
                 break  # all that is left refuses; the next round tries again
     if megabytes is not None:
-        found = await storage.read(lambda uow: uow.sessions.beyond(megabytes * MEBIBYTE))
+        found = await storage.read(lambda uow: uow.sessions.beyond(megabytes * MEBIBYTE, projects=own))
         await _delete_all(storage, delete, found, "size")
 
 

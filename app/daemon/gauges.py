@@ -14,6 +14,7 @@ from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
+from app.daemon.ownership import Ownership
 from app.harness.sessions.capacity import Capacity
 from app.harness.sessions.overload import Look, Overload
 from app.harness.sessions.session_manager import SessionManager
@@ -50,6 +51,14 @@ def show_storage(metrics: Metrics, storage: Storage) -> None:
         _total("kaged_storage_writes", "Units of work written.", lambda: storage.statistics.units),
         _total("kaged_storage_failed_writes", "Units that failed.", lambda: storage.statistics.failed_units),
     )
+
+
+def show_ownership(metrics: Metrics, ownership: Ownership | None) -> None:
+    """Show how many projects this daemon owns, where several share a database."""
+    if ownership is not None:
+        metrics.show(
+            _gauge("kaged_projects_owned", "Projects that this daemon owns.", lambda: ownership.served)
+        )
 
 
 def show_children(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from app.access.tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.plugins.manager import Manifests, Plugins
+from app.bridges.processes.deadline import Deadline
 from app.bridges.pty.manager import TerminalManager
 from app.config import (
     Proxies,
@@ -32,10 +33,17 @@ from app.daemon.bridge_audit import BridgeAudit
 from app.daemon.cage_setup import plugin_cages
 from app.daemon.code_services import open_code_services
 from app.daemon.debug_adapters import debug_adapters
-from app.daemon.gauges import show_children, show_sessions, show_storage, watch_loop_forever
+from app.daemon.gauges import (
+    show_children,
+    show_ownership,
+    show_sessions,
+    show_storage,
+    watch_loop_forever,
+)
 from app.daemon.log_store import stored_log
 from app.daemon.machine import Machine
 from app.daemon.mcp_services import agent_servers
+from app.daemon.ownership import Ownership
 from app.daemon.plugin_storage import StoredPluginValues
 from app.daemon.process_services import open_processes
 from app.daemon.project_decisions import ProjectDecisions
@@ -62,6 +70,7 @@ from app.harness.transfer.transfer_import import SessionImports
 from app.harness.uploads.service import trim_uploads_forever
 from app.harness.workflows.tool_port import WorkflowTools
 from app.observability import Redactor, Telemetry
+from app.storage.leases import Replica
 from app.storage.storage import Storage
 from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.authorisation.guard import built_in
@@ -111,23 +120,41 @@ class SessionResources:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
-    """Start everything; on leaving drain the sessions while the stores are still open."""
-    async with open_traces(settings, redactor) as traces, _open_storage(settings, redactor) as storage:
+async def open_services(
+    settings: Settings,
+    redactor: Redactor,
+    *,
+    url: str = "",
+    lost: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[Services]:
+    """Start everything; on leaving drain the sessions while the stores are still open. With
+    `storage.replicas`, other daemons are told the `url`, and `lost` is called when another daemon has taken
+    what this one owned: it should end the process."""
+    deadline = Deadline() if settings.storage.replicas else None
+    replica = None
+    if deadline is not None:
+        replica = Replica(settings.storage.replica_url or url, deadline.set, lost)
+    async with (
+        open_traces(settings, redactor) as traces,
+        _open_storage(settings, redactor, replica) as storage,
+    ):
         telemetry = Telemetry(traces)
         async with (
             stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
-            _open_services(Foundation(settings, redactor, storage, telemetry)) as services,
+            _open_services(Foundation(settings, redactor, storage, telemetry), deadline) as services,
         ):
             show_storage(telemetry.metrics, storage)
             show_sessions(telemetry.metrics, services.sessions, services.events)
+            show_ownership(telemetry.metrics, services.decisions.ownership)
             yield services
 
 
 @asynccontextmanager
-async def _open_storage(settings: Settings, redactor: Redactor) -> AsyncIterator[Storage]:
+async def _open_storage(
+    settings: Settings, redactor: Redactor, replica: Replica | None
+) -> AsyncIterator[Storage]:
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
-    storage = await Storage.open(url, settings.daemon.data_dir, redactor)
+    storage = await Storage.open(url, settings.daemon.data_dir, redactor, replica=replica)
     try:
         yield storage
     finally:
@@ -135,14 +162,14 @@ async def _open_storage(settings: Settings, redactor: Redactor) -> AsyncIterator
 
 
 @asynccontextmanager
-async def _open_services(base: Foundation) -> AsyncIterator[Services]:
+async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIterator[Services]:
     settings, redactor, storage, telemetry = base.settings, base.redactor, base.storage, base.telemetry
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
     audit = BridgeAudit(storage, redactor, telemetry.metrics)
     projects = ProjectRegistry(ProjectTrusts(storage, tuple(settings.projects.trusted)))
     async with (
-        open_processes(settings, record=audit) as processes,
+        open_processes(settings, record=audit, deadline=deadline) as processes,
         open_code_services(settings, processes, projects, audit) as code,
     ):
         environment = child_environment()
@@ -179,7 +206,11 @@ async def _open_services(base: Foundation) -> AsyncIterator[Services]:
         show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
         tasks = _background(services, redactor)
         try:
-            await services.management.start(services.sessions)
+            if services.decisions.ownership is None:
+                await services.management.start(services.sessions)
+            else:
+                services.management.workflows.begin()
+                await services.decisions.ownership.start()
             yield services
         finally:
             await _cancelled(tasks)
@@ -215,6 +246,8 @@ def _plugins(
 
 async def _end(services: Services, resources: SessionResources) -> None:
     """Begin nothing more, drain the sessions, then end what they worked with."""
+    if services.decisions.ownership is not None:
+        await services.decisions.ownership.aclose()
     await services.management.aclose()
     await services.sessions.drain(services.settings.daemon.shutdown_grace_seconds)
     await resources.notes.aclose()
@@ -264,7 +297,12 @@ async def _assemble(
         plugins=ManifestCatalog.of(settings),
         reloaded=resources.hooks.reloaded,
     )
-    await loader.restore()
+    ownership = None
+    if storage.leases is None:
+        await loader.restore()
+    else:
+        ownership = Ownership(storage, storage.leases, loader, management, sessions)
+        loader.claims, projects.elsewhere = ownership, ownership.problem
     return Services(
         settings=settings,
         storage=storage,
@@ -278,7 +316,7 @@ async def _assemble(
         hooks=resources.hooks,
         metrics=base.telemetry.metrics,
         management=management,
-        decisions=_decisions(loader, sessions, management, resources),
+        decisions=_decisions(loader, sessions, management, resources, ownership),
         redactor=redactor,
         machine=Machine(settings, resources.processes.tier, resources.terminals),
     )
@@ -289,9 +327,10 @@ def _decisions(
     sessions: SessionManager,
     management: ProjectManagement,
     resources: SessionResources,
+    ownership: Ownership | None,
 ) -> ProjectDecisions:
     hooks, languages, worktrees = resources.hooks, resources.languages, resources.notes.worktrees
-    return ProjectDecisions(loader, sessions, management.workflows, hooks, languages, worktrees)
+    return ProjectDecisions(loader, sessions, management.workflows, hooks, languages, worktrees, ownership)
 
 
 def _tools(
@@ -315,7 +354,20 @@ async def _access(settings: Settings, redactor: Redactor, storage: Storage) -> A
 
 def _retention(services: Services) -> Coroutine[None, None, None]:
     delete, settings = services.sessions.delete, services.settings.storage
-    return trim_forever(services.storage, services.events, delete, settings)
+    ownership = services.decisions.ownership
+    return trim_forever(
+        services.storage,
+        services.events,
+        delete,
+        settings,
+        may_trim=_tends_database(services),
+        own_projects=None if ownership is None else lambda: {one.id for one in services.projects.all()},
+    )
+
+
+def _tends_database(services: Services) -> Callable[[], bool]:
+    ownership = services.decisions.ownership
+    return lambda: ownership is None or ownership.tends_database
 
 
 def _loop_watch(services: Services) -> Coroutine[None, None, None]:
@@ -324,12 +376,12 @@ def _loop_watch(services: Services) -> Coroutine[None, None, None]:
 
 
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:
-    settings = services.settings
+    settings, may_trim = services.settings, _tends_database(services)
     jobs: list[tuple[str, Coroutine[None, None, None]]] = [
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
         ("loop watch", _loop_watch(services)),
         ("retention", _retention(services)),
-        ("uploads", trim_uploads_forever(services.management.uploads)),
+        ("uploads", trim_uploads_forever(services.management.uploads, may_trim)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]
     return [asyncio.create_task(job, name=name) for name, job in jobs]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.bridges.lsp.manager import LanguageServers
+from app.daemon.ownership import Ownership
 from app.errors import Conflict
 from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.hooks.plugin_hooks import PluginHooks
@@ -26,6 +27,8 @@ class ProjectDecisions:
     hooks: PluginHooks
     languages: LanguageServers
     worktrees: Worktrees
+    ownership: Ownership | None = None
+    """Where several daemons share the database: which projects are this one's."""
 
     async def grant(self, project_id: str, digest: str, *, always: bool = False, actor: str) -> LoadedProject:
         """Let the version of a project that `digest` names act, and begin the runs that waited for it.

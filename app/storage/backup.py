@@ -23,6 +23,7 @@ from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
 from app.storage.repositories.issue_search import fill_search
+from app.storage.repositories.leases import LeaseRepository, LeaseState
 from app.storage.repositories.projects import ProjectTrustRepository
 from app.storage.revisions import HEAD
 from app.storage.schema_version import (
@@ -96,6 +97,17 @@ async def restore(url: str | None, data_dir: Path, source: Path) -> BackupReport
 async def check(url: str | None, data_dir: Path) -> CheckReport:
     """Look for damage, broken references and a wrong schema. Raises StorageError."""
     return await asyncio.to_thread(_check, open_database(url, data_dir))
+
+
+async def project_owners(url: str, data_dir: Path) -> list[LeaseState]:
+    """Return every project with the daemon that owns it. Raises StorageError."""
+    database = open_database(url, data_dir)
+
+    def read() -> list[LeaseState]:
+        with _reading(database) as connection:
+            return LeaseRepository(connection).states()
+
+    return await asyncio.to_thread(read)
 
 
 async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:

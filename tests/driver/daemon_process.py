@@ -94,10 +94,10 @@ class DaemonProcess:
             raise
         return daemon
 
-    async def ready(self) -> None:
+    async def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait for the ready line."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(seconds):
             line = await self.process.stdout.readline()
         assert line.endswith(b"\n"), f"the daemon did not start: {self.errors.read_text()[-3000:]}"
         said = orjson.loads(line)

@@ -7,5 +7,7 @@ REPLICAS: dict[str, str] = {
     "replicas.lease": "a project is owned by one daemon at a time, by a lease that an idle owner keeps too",
     "replicas.fencing": "a daemon writes no row for a project that another one has taken over",
     "replicas.guardian": "a stopped owner's processes are dead before its project is taken over",
+    "replicas.takeover": "a project of a killed daemon goes on at another one, and no run is done twice",
+    "replicas.elsewhere": "a daemon that does not own a project says which one does",
     "replicas.files": "a project is served only where its files are",
 }

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
+from typing import Protocol
 
 from app.errors import Conflict, KagedError, ProjectFileInvalid
 from app.harness.dsl.agent_view import is_view
@@ -50,6 +51,27 @@ OnPromptsChanged = Callable[[str, tuple[str, ...], tuple[PromptFailure, ...]], A
 """Gets a project's id, the agents whose prompts have new texts, and the prompts that cannot be read."""
 
 
+class ProjectClaim(Protocol):
+    """A claim to own a project: taken with what is written for it first, and held once that is committed."""
+
+    def take(self, uow: UnitOfWork) -> None: ...
+
+    def hold(self) -> None: ...
+
+
+class ProjectClaims(Protocol):
+    """Whose a project is, where several daemons share a database."""
+
+    async def claim(self, project_id: str, root: Path) -> ProjectClaim | None:
+        """Return the claim to a project that this daemon does not own. Raises `Unavailable`."""
+
+    async def take_up(self, project_id: str) -> None:
+        """Load a stored project that nobody owns. Raises `Unavailable`."""
+
+    def serves(self, project_id: str) -> None:
+        """Note that a project is complete."""
+
+
 class ProjectLoader:
     """Fills the registry. `known_models` gives the aliases of the local config."""
 
@@ -74,6 +96,8 @@ class ProjectLoader:
         self._reloaded = reloaded
         self._trusts = projects.trusts
         self._lock = asyncio.Lock()
+        self.claims: ProjectClaims | None = None
+        """Where several daemons share the database: whose a project is."""
 
     async def restore(self) -> None:
         """Load the projects that were loaded when the daemon stopped; one that is gone is logged."""
@@ -93,14 +117,40 @@ class ProjectLoader:
 
         Raises `ProjectFileInvalid` with every diagnostic, `NotFound`, `ValidationFailed`."""
         root = await asyncio.to_thread(project_root, str(path))
+        try:
+            return await self._load(root)
+        except Conflict as problem:
+            if self.claims is None or problem.details.get("reason") != "duplicate":
+                raise
+        return await self._load(root)  # another daemon was the first to load it
+
+    async def _load(self, root: Path) -> LoadedProject:
+        if self.claims is not None:
+            row = await self._storage.read(lambda uow: uow.projects.by_root(str(root)))
+            if row is not None and self._projects.find(row.id) is None:
+                await self.claims.take_up(row.id)
         async with self._lock:
             row = await self._storage.read(lambda uow: uow.projects.by_root(str(root)))
             known = self._projects.find(row.id) if row is not None else None
             if known is not None:
                 return await self._reload(known)
+            if self.claims is not None and row is not None:
+                raise Conflict("Another daemon has just loaded this project.", reason="duplicate")
             result = await self._compile(root)
             result.require()
-            return await self._adopt(row, root, result)
+            adopted = await self._adopt(row, root, result)
+            if self.claims is not None:
+                self.claims.serves(adopted.id)
+            return adopted
+
+    async def restore_one(self, project_id: str) -> bool:
+        """Load a stored project that no daemon owns; False when it is gone, or loaded already."""
+        async with self._lock:
+            row = await self._storage.read(lambda uow: uow.projects.get(project_id))
+            if row is None or self._projects.find(project_id) is not None:
+                return False
+            await self._restore(row)
+            return True
 
     async def reload(self, project_id: str) -> LoadedProject:
         """Compile again; on errors raise `ProjectFileInvalid` and keep the last good version."""
@@ -167,7 +217,9 @@ class ProjectLoader:
             project = self._projects.get(project_id)
             result = await self._compile(root)
             result.require()
-            await self._storage.read(lambda uow: check_move(uow, project_id, root))
+            other = await self._storage.read(lambda uow: check_move(uow, project_id, root))
+            if other is not None:
+                self._projects.require_here(other.id)
             await carry(project.root, root)
             moved = await self._storage.write(
                 lambda uow: move_rows(uow, project_id, root, actor), durable=True
@@ -246,7 +298,11 @@ class ProjectLoader:
         return project
 
     async def _store(self, row: Project, active: CompiledProject | None, judged: Judged) -> None:
+        claim = await self.claims.claim(row.id, Path(row.root)) if self.claims is not None else None
+
         def store(uow: UnitOfWork) -> None:
+            if claim is not None:
+                claim.take(uow)
             if active is not None:
                 store_version(uow, active)
             if judged.stored is not None:
@@ -258,6 +314,8 @@ class ProjectLoader:
             uow.audit.add_many(illegal_hooks(row))
 
         await self._storage.write(store, durable=True)
+        if claim is not None:
+            claim.hold()
 
     async def _changed(self, project_id: str, change: ProjectChange) -> None:
         """Take up what the watcher saw; an error here must not end the watching."""

@@ -6,10 +6,11 @@ or reloading one (`project_loader`), or reading prompt files (`prompts/store`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, KagedError, NotFound
 from app.harness.dsl.compiled import WORKFLOW_PROMPTS, CompiledProject
 from app.harness.dsl.prompt_files import PromptProblem
 from app.harness.dsl.workflow_view import as_session_sees
@@ -24,6 +25,9 @@ class ProjectRegistry:
 
     def __init__(self, trusts: ProjectTrusts) -> None:
         self.trusts = trusts
+        self.elsewhere: Callable[[str], KagedError | None] | None = None
+        """Where several daemons share the database: why a project that is not loaded is not served here; None
+        when there is no such project."""
         self._projects: dict[str, LoadedProject] = {}
         self._snapshots: dict[str, CompiledProject] = {}
 
@@ -42,11 +46,23 @@ class ProjectRegistry:
     def get(self, project_id: str) -> LoadedProject:
         found = self._projects.get(project_id)
         if found is None:
+            self.require_here(project_id)
             raise NotFound(
                 f"There is no loaded project {project_id}. GET /api/v1/projects lists those there are; "
                 "POST /api/v1/projects/load loads one."
             )
         return found
+
+    def require_here(self, project_id: str) -> None:
+        """Raise the error that says which other daemon owns a project."""
+        if project_id not in self._projects and self.elsewhere is not None:
+            problem = self.elsewhere(project_id)
+            if problem is not None:
+                raise problem
+
+    def is_elsewhere(self, project_id: str) -> bool:
+        """Tell whether another daemon owns a project, or may."""
+        return project_id not in self._projects and self.elsewhere is not None
 
     def all(self) -> list[LoadedProject]:
         return list(self._projects.values())

@@ -58,6 +58,7 @@ class LiveSessions:
         )
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
+        self._services.runs.projects.require_here(row.project_id)
         stream = await self._hub.stream(session_id)
         found = self._alive.get(session_id)  # also who came after a failure, with a lock of its own
         if found is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,14 +180,17 @@ class UploadService:
         except OSError as problem:
             raise disk_problem(problem) from problem
 
-    async def trim(self, at: int | None = None) -> int:
+    async def trim(self, at: int | None = None, *, rows: bool = True) -> int:
         """Remove uploads that nothing uses for a day, contents that never arrived whole, and contents
-        that have been without a row for a day; return how many. `at` is the time (milliseconds).
+        that have been without a row for a day; return how many. `at` is the time (milliseconds). Without
+        `rows` only contents.
 
         Raises StorageError."""
         at = now_ms() if at is None else at
         removed = 0
-        while ids := await self._storage.write(lambda uow: uow.uploads.remove_unused(at - UNUSED_MS)):
+        while rows and (
+            ids := await self._storage.write(lambda uow: uow.uploads.remove_unused(at - UNUSED_MS))
+        ):
             await asyncio.to_thread(self._remove_all, ids)
             removed += len(ids)
         present, unfinished = await asyncio.to_thread(self._contents.present)
@@ -244,11 +247,13 @@ log = logging.getLogger("kaged.daemon")
 TRIM_EVERY_SECONDS = 600.0
 
 
-async def trim_uploads_forever(uploads: UploadService) -> None:
+async def trim_uploads_forever(
+    uploads: UploadService, may_trim_rows: Callable[[], bool] = lambda: True
+) -> None:
     """Remove them now and every ten minutes; a failure is logged and tried again."""
     while True:
         try:
-            removed = await uploads.trim()
+            removed = await uploads.trim(rows=may_trim_rows())
             if removed:
                 log.info("%d uploads that nothing used were removed", removed)
         except (KagedError, OSError) as error:

@@ -62,9 +62,9 @@ class WorkflowQueue:
                     await self._start(run)
 
     def _concurrency(self, project_id: str, name: str) -> int:
-        """Return how many runs go on at once: none in an untrusted project, where they wait; one where there
-        is no such workflow, so that it fails."""
-        if self._projects.is_untrusted(project_id):
+        """Return how many runs go on at once: none in an untrusted project or in one of another
+        daemon, where they wait; one where there is no such workflow, so that it fails."""
+        if self._projects.is_untrusted(project_id) or self._projects.is_elsewhere(project_id):
             return 0
         try:
             return self._workflow(project_id, name)[1].concurrency

@@ -100,28 +100,35 @@ class SessionRepository(RowsById[Session]):
         """Return every session in one of the states, the oldest first."""
         return self._sorted(self.c.state.in_(list(states)))
 
-    def unchanged_since(self, before_ms: int, *, limit: int = 100) -> builtins.list[str]:
-        """Return the ids of sessions at rest that nobody has changed since a time, the oldest first."""
-        where = (self.c.state.in_(AT_REST), self.c.updated_at < before_ms)
+    def unchanged_since(
+        self, before_ms: int, *, limit: int = 100, projects: set[str] | None = None
+    ) -> builtins.list[str]:
+        """Return the ids of sessions at rest that nobody has changed since a time, the oldest first; of some
+        projects when given."""
+        where = [self.c.state.in_(AT_REST), self.c.updated_at < before_ms]
+        where += [self.c.project_id.in_(projects)] if projects is not None else []
         statement = select(self.c.id).where(*where).order_by(self.c.updated_at).limit(limit)
         return [str(found) for found in self.connection.execute(statement).scalars()]
 
-    def beyond(self, max_bytes: int) -> builtins.list[str]:
+    def beyond(self, max_bytes: int, *, projects: set[str] | None = None) -> builtins.list[str]:
         """Return the ids of the sessions at rest that must go so that the messages of the others, those
-        changed last, have at most `max_bytes`. Reads every message, but only when what is stored takes more
-        than `max_bytes` at all."""
+        changed last, have at most `max_bytes`; of these only those of some projects when given. Reads every
+        message, but only when what is stored takes more than `max_bytes` at all."""
         message = table_of(Message)
         if stored_bytes(self.connection, message) <= max_bytes:
             return []
         size = func.sum(func.length(message.c.content) + func.length(cast(message.c.details, Text)))
         per_session = select(message.c.session_id, size).group_by(message.c.session_id)
         sizes = {str(key): int(held) for key, held in self.connection.execute(per_session).all()}
-        newest_first = select(self.c.id, self.c.state).order_by(self.c.updated_at.desc(), self.c.id)
+        newest_first = select(self.c.id, self.c.state, self.c.project_id).order_by(
+            self.c.updated_at.desc(), self.c.id
+        )
         total, gone = 0, []
-        for row_id, state in self.connection.execute(newest_first).all():
+        for row_id, state, project_id in self.connection.execute(newest_first).all():
             total += sizes.get(row_id, 0)
             if total > max_bytes and state in AT_REST:
-                gone.append(str(row_id))
+                if projects is None or project_id in projects:
+                    gone.append(str(row_id))
                 total -= sizes.get(row_id, 0)
         return gone[::-1]
 

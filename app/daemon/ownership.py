@@ -1,0 +1,210 @@
+"""Which projects this daemon owns, where several share a PostgreSQL database.
+
+Owns: taking projects that nobody owns, recovering them as after a crash, and what clients are told about the
+rest. Never: the rows of leases, or renewing them (`storage/leases`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from app.daemon.project_management import ProjectManagement
+from app.errors import KagedError, NotFound, Unavailable
+from app.harness.projects.files_marker import agreed_marker
+from app.harness.projects.project_loader import ProjectLoader
+from app.harness.sessions.session_manager import SessionManager
+from app.storage.leases import Leases
+from app.storage.repositories.leases import WHOLE_DATABASE, LeaseState
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+
+log = logging.getLogger("kaged.daemon")
+
+POLL_SECONDS = 1.0
+RETRY_SECONDS = 2
+"""When a client may ask again that has asked the wrong daemon."""
+
+
+class LeaseClaim:
+    """A lease that is taken in the transaction that writes first for its project."""
+
+    def __init__(
+        self, leases: Leases, project_id: str, marker: str, problem: Callable[[], KagedError]
+    ) -> None:
+        self._leases, self._project_id, self._marker = leases, project_id, marker
+        self._problem = problem
+        self._fence: int | None = None
+
+    def take(self, uow: UnitOfWork) -> None:
+        """Take the lease as part of a unit. Raises the error of a project that is elsewhere."""
+        self._fence = uow.leases.take(self._project_id, self._leases.owner, self._marker)
+        if self._fence is None:
+            raise self._problem()
+
+    def hold(self) -> None:
+        """Note that the unit is committed."""
+        assert self._fence is not None
+        self._leases.add(self._project_id, self._fence)
+
+
+class Ownership:
+    """Implements the loader's `ProjectClaims`."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        leases: Leases,
+        loader: ProjectLoader,
+        management: ProjectManagement,
+        sessions: SessionManager,
+    ) -> None:
+        self._storage, self._leases = storage, leases
+        self._loader, self._management, self._sessions = loader, management, sessions
+        self._lock = asyncio.Lock()
+        self._known: dict[str, LeaseState] = {}
+        self._problems: dict[str, Unavailable] = {}
+        self._served: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take every project that nobody owns, then look for more for as long as the daemon runs."""
+        await self._look()
+        self._task = asyncio.create_task(self._look_forever(), name="ownership")
+
+    async def aclose(self) -> None:
+        """Take nothing more. The leases are released when the storage is closed."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def served(self) -> int:
+        """How many projects this daemon owns and has recovered."""
+        return len(self._served)
+
+    @property
+    def of_others(self) -> int:
+        """How many projects other daemons own."""
+        return sum(
+            state.project_id not in self._served and not state.expired for state in self._known.values()
+        )
+
+    @property
+    def unserved(self) -> int:
+        """How many projects nobody owns, such as those whose files are elsewhere."""
+        return sum(state.project_id not in self._served and state.expired for state in self._known.values())
+
+    @property
+    def tends_database(self) -> bool:
+        """Whether this daemon does the work that concerns the whole database, such as retention."""
+        return WHOLE_DATABASE in self._leases.projects
+
+    async def check(self, project_id: str) -> None:
+        """Raise `Unavailable` unless this daemon serves the project, or nobody knows it."""
+        if project_id in self._served:
+            return
+        states = await self._storage.read(lambda uow: uow.leases.states())
+        self._known = {state.project_id: state for state in states}
+        if project_id not in self._served and (problem := self.problem(project_id)) is not None:
+            raise problem
+
+    def problem(self, project_id: str) -> Unavailable | None:
+        """Return why a project is not served here; None when there is no such project."""
+        if project_id in self._problems:
+            return self._problems[project_id]
+        state = self._known.get(project_id)
+        if state is None:
+            return None
+        details = {"project_id": project_id, "retry_after_seconds": RETRY_SECONDS}
+        if state.expired or state.owner_id == self._leases.owner.id:
+            said = "No daemon owns the project at this moment; one takes it within seconds."
+        else:
+            said = f"The project is owned by the daemon at {state.owner_url}. Ask that one."
+            details["url"] = state.owner_url
+        return Unavailable(said, reason="project_elsewhere", details=details)
+
+    # -- for the loader ---------------------------------------------------------------------
+
+    async def claim(self, project_id: str, root: Path) -> LeaseClaim | None:
+        """Return what takes the lease of a project; None when this daemon has it. Raises `Unavailable`."""
+        if project_id in self._leases.projects:
+            return None
+        state = self._known.get(project_id)
+        marker = await asyncio.to_thread(agreed_marker, root, state.marker if state is not None else "")
+
+        def problem() -> KagedError:
+            return self.problem(project_id) or NotFound(f"There is no project {project_id}.")
+
+        return LeaseClaim(self._leases, project_id, marker, problem)
+
+    async def take_up(self, project_id: str) -> None:
+        """Load a stored project that nobody owns, and recover it. Raises `Unavailable` when somebody does."""
+        async with self._lock:
+            if project_id in self._served:
+                return
+            if not self._is_free(project_id):
+                await self.check(project_id)
+            if not await self._loader.restore_one(project_id):
+                return
+            try:
+                await self._management.take_up(self._sessions, project_id)
+            except Exception as problem:
+                # Half recovered: what runs already must not be taken for what a crash has left.
+                self._leases.give_up(f"the project {project_id} could not be recovered ({problem})")
+                raise
+            self.serves(project_id)
+            log.warning("project %s is owned by this daemon now", project_id)
+
+    def serves(self, project_id: str) -> None:
+        """Note that a project is complete: requests for it are answered."""
+        self._problems.pop(project_id, None)
+        self._served.add(project_id)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _is_free(self, project_id: str) -> bool:
+        state = self._known.get(project_id)
+        return state is not None and (state.expired or state.owner_id == self._leases.owner.id)
+
+    async def _look_forever(self) -> None:
+        failing = False
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                await self._look()
+                failing = False
+            except KagedError as problem:
+                if not failing:
+                    log.error("projects without an owner are not looked for: %s", problem.message)
+                failing = True
+
+    async def _look(self) -> None:
+        states, whole = await self._storage.read(
+            lambda uow: (uow.leases.states(), uow.leases.is_free(WHOLE_DATABASE))
+        )
+        self._known = {state.project_id: state for state in states}
+        if whole and not self.tends_database:
+            owner = self._leases.owner
+            fence = await self._storage.write(
+                lambda uow: uow.leases.take(WHOLE_DATABASE, owner, ""), durable=True
+            )
+            if fence is not None:
+                self._leases.add(WHOLE_DATABASE, fence)
+        for state in states:
+            if state.project_id not in self._served and self._is_free(state.project_id):
+                await self._try(state)
+
+    async def _try(self, state: LeaseState) -> None:
+        try:
+            await self.take_up(state.project_id)
+        except Unavailable as problem:
+            elsewhere = problem.details.get("reason") == "files_elsewhere"
+            if elsewhere and state.project_id not in self._problems:
+                log.error("project %s is not served: %s", state.project_id, problem.message)
+            if elsewhere:
+                self._problems[state.project_id] = problem
+        except KagedError as problem:
+            log.error("project %s could not be taken over: %s", state.project_id, problem.message)

@@ -1,0 +1,219 @@
+"""Two daemons on one PostgreSQL database: one owns the project, the other takes it over."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.driver.daemon_process import DaemonProcess
+from tests.driver.ledger import Ledger
+from tests.driver.postgres import PostgresServer
+from tests.driver.replicas import (
+    LINES,
+    WAIT_SECONDS,
+    Replicas,
+    Work,
+    new_session,
+    post,
+    prepared,
+    until,
+)
+from tests.fakes.provider_server import FakeProvider
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.needs("cages")]
+
+
+@pytest.fixture
+def work(model: FakeProvider) -> Work:
+    return Work.of(model)
+
+
+@pytest.fixture
+async def replicas(tmp_path: Path, postgres_url: str, model: FakeProvider) -> AsyncIterator[Replicas]:
+    async with prepared(tmp_path, postgres_url, model.port) as made:
+        yield made
+
+
+async def state_of(daemon: DaemonProcess, session_id: str) -> str:
+    async with daemon.client() as client:
+        return str((await client.get(f"/sessions/{session_id}")).json()["state"])
+
+
+@pytest.mark.requirement("replicas.elsewhere", "replicas.takeover")
+async def test_the_other_daemon_says_who_owns_a_project_until_that_one_stops(
+    replicas: Replicas, work: Work
+) -> None:
+    first = await replicas.start("first")
+    second = await replicas.start("second")
+    assert [len(one.projects) for one in (first, second)] == [1, 0]
+    async with first.client() as client, second.client() as other:
+        session_id = await new_session(client, replicas.project_id)
+        body = {"project_id": replicas.project_id}
+        refused = [
+            await other.get(f"/projects/{replicas.project_id}"),
+            await other.get(f"/sessions/{session_id}"),
+            await other.post(f"/sessions/{session_id}/messages", json={"content": "Hello"}),
+            await other.post("/sessions", json=body),
+            await other.post("/projects/load", json={"path": str(replicas.root)}),
+        ]
+        for answer in refused:
+            assert answer.status_code == 503, answer.text
+            details = answer.json()["error"]["details"]
+            assert (details["reason"], details["url"]) == ("project_elsewhere", first.url)
+            assert int(answer.headers["retry-after"]) > 0
+        async with second.websocket(f"/sessions/{session_id}/ws") as socket:
+            with pytest.raises(ConnectionClosed):
+                await socket.recv()
+            assert (socket.close_code, socket.close_reason) == (1012, "project_elsewhere")
+        listed = (await other.get("/sessions")).json()["items"]
+        assert [row["id"] for row in listed] == [session_id]
+        assert (await client.get("/sessions")).status_code == 200  # its token is still good
+        assert "kaged_projects_owned 1" in (await client.get("/metrics")).text
+        assert "kaged_projects_owned 0" in (await other.get("/metrics")).text
+        ready = (await other.get(f"{second.url}/readyz")).json()
+        assert ready["checks"]["replicas"]["detail"].startswith(
+            "This daemon owns 0 projects; other daemons own 1"
+        )
+
+    assert await first.stop(seconds=60) == 0
+    await replicas.until_owner(second)
+    async with second.client() as client:
+        await post(client, session_id, "Hello")
+        await until(lambda: len(work.asked) == 1)
+
+
+@pytest.mark.requirement("replicas.takeover")
+async def test_a_run_of_a_killed_owner_goes_on_at_the_other_one_and_is_done_once(
+    replicas: Replicas, work: Work
+) -> None:
+    first = await replicas.start("first")
+    second = await replicas.start("second")
+    async with first.client() as client:
+        ledger = Ledger(await new_session(client, replicas.project_id))
+        ledger.acknowledged(await post(client, ledger.session_id, "Please stall"))
+        await until(lambda: len(work.asked) == 1)
+    await first.kill()
+    await replicas.until_owner(second)
+    async with second.client() as client:
+        session = await ledger.check(second, client)
+        assert (session["state"], session["state_reason"]) == ("paused", "daemon_restart")
+        assert len(work.asked) == 1
+        work.answer_all = True
+        resumed = await client.post(f"/sessions/{ledger.session_id}/resume")
+        assert resumed.status_code == 201, resumed.text
+        await until(lambda: idle(second, ledger.session_id))
+    assert len(work.asked) == 2
+    again = await replicas.start("first", project=False)
+    async with again.client() as client:
+        answer = await client.get(f"/sessions/{ledger.session_id}")
+        assert answer.json()["error"]["details"]["url"] == second.url
+
+
+async def idle(daemon: DaemonProcess, session_id: str) -> bool:
+    return await state_of(daemon, session_id) == "idle"
+
+
+@pytest.mark.requirement("replicas.guardian", "replicas.takeover", "replicas.fencing", "replicas.lease")
+async def test_the_command_of_a_stopped_owner_writes_nothing_after_the_takeover(
+    replicas: Replicas, work: Work
+) -> None:
+    first = await replicas.start("first")
+    second = await replicas.start("second")
+    lines = replicas.root / LINES
+    async with first.client() as client:
+        session_id = await new_session(client, replicas.project_id)
+        await post(client, session_id, "Please write lines")
+        await until(lines.exists)
+        begun = time.monotonic()
+        # An owner that only waits keeps its lease, and its command goes on for longer than a lease lasts.
+        await until(lambda: time.monotonic() > begun + 12)
+        count = len(lines.read_text().splitlines())
+        await until(lambda: len(lines.read_text().splitlines()) > count, 30)
+        assert (await client.get(f"/sessions/{session_id}")).json()["state"] == "running"
+
+    first.send_signal(signal.SIGSTOP)
+    await replicas.until_owner(second)
+    taken = time.time()
+    written = lines.read_text()
+    last = float(written.splitlines()[-1])
+    assert last < taken
+    assert await state_of(second, session_id) == "paused"
+
+    first.send_signal(signal.SIGCONT)
+    await first.ready(WAIT_SECONDS)  # it has started again
+    assert first.projects == []
+    async with first.client() as client:
+        answer = await client.get(f"/sessions/{session_id}")
+        assert answer.json()["error"]["details"]["url"] == second.url
+    assert lines.read_text() == written
+    assert await state_of(second, session_id) == "paused"
+    assert len(work.asked) == 1
+    async with second.client() as client:
+        runs = (await client.get(f"/sessions/{session_id}/runs")).json()["items"]
+    assert [run["state"] for run in runs] == ["interrupted"]
+
+
+@pytest.mark.requirement("replicas.takeover")
+async def test_after_a_restart_of_the_database_one_daemon_owns_the_project(
+    replicas: Replicas, work: Work, postgres_server: PostgresServer
+) -> None:
+    first = await replicas.start("first")
+    second = await replicas.start("second")
+    async with first.client() as client:
+        session_id = await new_session(client, replicas.project_id)
+        await post(client, session_id, "One")
+        await until(lambda: idle(first, session_id))
+    await asyncio.to_thread(postgres_server.stop)
+    await asyncio.to_thread(postgres_server.start)
+
+    async def owners() -> list[DaemonProcess]:
+        found = []
+        for daemon in (first, second):
+            async with daemon.client() as client:
+                if (await client.get(f"/sessions/{session_id}")).status_code == 200:
+                    found.append(daemon)
+        return found
+
+    async def one_owner() -> bool:
+        try:
+            return len(await owners()) == 1
+        except OSError:
+            return False
+
+    await until(one_owner)
+    (owner,) = await owners()
+    async with owner.client() as client:
+        await post(client, session_id, "Two")
+        await until(lambda: idle(owner, session_id))
+    assert len(work.asked) == 2
+
+
+@pytest.mark.requirement("replicas.files")
+async def test_a_project_whose_files_are_elsewhere_is_not_served(replicas: Replicas, work: Work) -> None:
+    first = await replicas.start("first")
+    marker = replicas.root / ".kaged" / "replicas" / "marker"
+    own = marker.read_text()
+    assert await first.stop(seconds=60) == 0
+    marker.write_text("another\n")
+    second = await replicas.start("second", project=False)
+    async with second.client() as client:
+        answer = await client.get(f"/projects/{replicas.project_id}")
+        assert answer.status_code == 503
+        error = answer.json()["error"]
+        assert error["details"]["reason"] == "files_elsewhere" and own.strip() in error["message"]
+        ready = (await client.get(f"{second.url}/readyz")).json()
+        assert ready["ready"] and ready["checks"]["replicas"]["status"] == "warning"
+    marker.write_text(own)
+    await replicas.until_owner(second)
+
+
+@pytest.mark.requirement("replicas.takeover")
+async def test_two_daemons_that_start_at_once_load_a_new_project_once(replicas: Replicas, work: Work) -> None:
+    first, second = await asyncio.gather(replicas.start("first"), replicas.start("second"))
+    assert sorted(len(one.projects) for one in (first, second)) == [0, 1]
