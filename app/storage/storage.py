@@ -6,10 +6,10 @@ Owns: the life of the writer thread and of the reader threads. Never: SQL, or wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -96,14 +96,16 @@ class Storage:
         durable: bool = False,
         lane: Lane | None = None,
         reopens: bool = False,
+        parts: Sequence[Callable[[UnitOfWork], Any]] = (),
     ) -> asyncio.Future[T]:
         """Queue a unit of work; the future is done when it is committed. Cancelling it does not stop the
         unit.
 
         After an outage the later units of a `lane` fail, until one `reopens` it. `durable` waits for the
-        disk, as acknowledged data must. The unit runs once and must let database errors pass. Raises
-        StorageError after `close`."""
-        return self._writer.submit(statements, durable=durable, lane=lane, reopens=reopens)
+        disk, as acknowledged data must. The unit must let database errors pass. It runs once; one of several
+        `parts` that fails, unless by an outage, is run again in these, in its place: the future then has the
+        error `Divided`. Raises StorageError after `close`."""
+        return self._writer.submit(statements, durable=durable, lane=lane, reopens=reopens, parts=parts)
 
     async def write(self, statements: Callable[[UnitOfWork], T], *, durable: bool = False) -> T:
         """Run a unit of work and wait until it is committed; see `submit`."""

@@ -51,6 +51,22 @@ class Lane:
     outage: StorageOutage | None = None
 
 
+class Divided(Exception):
+    """A unit failed as a whole and was run in parts: what each has returned, or its error, in order."""
+
+    def __init__(self) -> None:
+        super().__init__("a unit of work was run in parts")
+        self.outcomes: list[Outcome] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one part of a divided unit has ended."""
+
+    result: Any
+    error: BaseException | None
+
+
 @dataclass(slots=True, eq=False)
 class _Unit:
     statements: Callable[[UnitOfWork], Any]
@@ -58,8 +74,12 @@ class _Unit:
     durable: bool
     lane: Lane | None = None
     reopens: bool = False
+    parts: Sequence[Callable[[UnitOfWork], Any]] = ()
     result: Any = None
     error: Exception | None = None
+    divided: Divided | None = None
+    """Of a part: what is known of all of them."""
+    is_last: bool = True
 
 
 class Writer:
@@ -97,14 +117,17 @@ class Writer:
         durable: bool,
         lane: Lane | None = None,
         reopens: bool = False,
+        parts: Sequence[Callable[[UnitOfWork], Any]] = (),
     ) -> asyncio.Future[T]:
         """Queue a unit; its future has the result once it is committed. Call it on the loop.
 
-        Raises StorageError when the writer was closed or has crashed."""
+        A unit of several `parts` that fails, unless by an outage, is undone and run in these, each alone and
+        before any later unit; its future then has the error `Divided`. Raises StorageError when the writer
+        was closed or has crashed."""
         if self._refusal is not None:
             raise self._refusal
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Unit(statements, future, durable, lane, reopens))
+        self._queue.put(_Unit(statements, future, durable, lane, reopens, parts))
         if self._crashed.is_set():
             # In between: the thread may have emptied the queue before this unit was in it.
             self._fail_queued()
@@ -136,9 +159,8 @@ class Writer:
             while not stop:
                 units, stop = self._take()
                 while units:
-                    rest = self._run_group(units)
-                    self._answer(units[: len(units) - len(rest)])
-                    units = rest
+                    ended, units = self._run_group(units)
+                    self._answer(ended)
         except BaseException as crash:  # noqa: BLE001 - the edge of the thread: nobody may wait for ever
             self._refusal = StorageError(f"the storage writer crashed ({crash!r}); restart the daemon")
             self._crashed.set()
@@ -162,33 +184,35 @@ class Writer:
                 return units, False
         return units, True
 
-    def _run_group(self, units: list[_Unit]) -> list[_Unit]:
-        """Run the units in one transaction; return those not run, because a unit before them lost the
-        transaction. Every other unit has its result or its error."""
+    def _run_group(self, units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
+        """Run the units in one transaction; return those that have ended, with a result or an error, and
+        those to be run next, because a unit before them lost the transaction or is divided."""
         durable = any(unit.durable for unit in units)
+        ended: list[_Unit] = units
         rest: list[_Unit] = []
         try:
             connection = self._ready_connection()
             self._database.begin(connection, durable=durable)
             if self._leases is not None:
                 self._leases.check(connection)
-            rest = self._run_units(connection, units)
-            if not rest and any(unit.error is None for unit in units):
+            ended, rest = self._run_units(connection, units)
+            if any(unit.error is None for unit in ended):
                 began = time.perf_counter()
                 connection.commit()
                 self.statistics.commit_seconds += time.perf_counter() - began
                 self.statistics.commits += 1
                 self.statistics.durable_commits += durable
         except Exception as failure:  # noqa: BLE001 - the edge of a group: its units get the error
-            _fail(units[: len(units) - len(rest)], translate(failure))
+            _fail(ended, translate(failure))
         self._roll_back()
-        for unit in units[: len(units) - len(rest)]:
+        for unit in ended:
             _close_lane(unit)
-        self._count(units[: len(units) - len(rest)])
-        return rest
+        self._count(ended)
+        return ended, rest
 
-    def _run_units(self, connection: Connection, units: list[_Unit]) -> list[_Unit]:
-        """Run units until one loses the transaction; return the units after that one."""
+    def _run_units(self, connection: Connection, units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
+        """Run units until one loses the transaction or must be divided; return those that have ended and
+        those to be run next."""
         several = len(units) > 1
         # Straight to the driver: two of these for each unit, a tenth of the time.
         mark = driver_of(connection).execute
@@ -208,8 +232,10 @@ class Writer:
                 if several and not self._undo_unit(connection):
                     kind = StorageOutage if isinstance(unit.error, StorageOutage) else StorageError
                     _fail(units[:number], kind(f"lost with another write: {unit.error}"))
-                    return units[number:]
-        return []
+                    return units[:number], units[number:]
+                if len(unit.parts) > 1 and not isinstance(unit.error, StorageOutage):
+                    return units[: number - 1], [*_parts_of(unit), *units[number:]]
+        return units, []
 
     def _undo_unit(self, connection: Connection) -> bool:
         """Undo one unit; False when the whole transaction is gone."""
@@ -286,6 +312,23 @@ def _enter_lane(unit: _Unit) -> None:
         raise StorageOutage(unit.lane.outage.message)
 
 
+def _parts_of(unit: _Unit) -> list[_Unit]:
+    """Return the parts as units. What comes later in the order of the session must not overtake them."""
+    divided = Divided()
+    return [
+        _Unit(
+            part,
+            unit.future,
+            unit.durable,
+            unit.lane,
+            reopens=unit.reopens and number == 1,
+            divided=divided,
+            is_last=number == len(unit.parts),
+        )
+        for number, part in enumerate(unit.parts, start=1)
+    ]
+
+
 def _close_lane(unit: _Unit) -> None:
     if unit.lane is not None and isinstance(unit.error, StorageOutage):
         unit.lane.outage = unit.error
@@ -299,6 +342,11 @@ def _fail(units: Sequence[_Unit], error: Exception) -> None:
 
 def _resolve(units: Sequence[_Unit]) -> None:
     for unit in units:
+        if unit.divided is not None:
+            unit.divided.outcomes.append(Outcome(unit.result, unit.error))
+            if not unit.is_last:
+                continue
+            unit.error = unit.divided
         if unit.future.done():
             # The caller was cancelled; what it asked for is stored all the same.
             continue

@@ -185,6 +185,22 @@ async def test_what_was_recorded_before_a_place_is_kept_is_stored_before_it(
     assert order == ["recorded", "held"]
 
 
+async def test_a_batch_of_which_a_part_fails_is_committed_before_what_came_later(
+    storage: Storage, stream: SessionStream
+) -> None:
+    """Who reads the rows after the last one that it knows would miss what is committed late."""
+    recorded = [stream.record([title(1)]), stream.record([title(2)], fail), stream.record([title(3)])]
+    place = stream.hold(1)
+
+    def later(unit: UnitOfWork) -> list[int]:
+        return [row.seq for row in unit.events.after(SESSION, 0, 2**62, 100)]
+
+    assert await storage.submit(later) == [1, 3]
+    told = await asyncio.gather(*recorded, return_exceptions=True)
+    assert [type(answer) for answer in told] == [type(None), StorageError, type(None)]
+    stream.settle(place, stored=False)
+
+
 async def test_a_place_whose_unit_fails_is_left_empty_and_what_came_after_it_goes_on(
     hub: EventHub, stream: SessionStream, storage: Storage
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import text
 from app.errors import Conflict, StorageError, StorageOutage
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.storage.writer import Lane
+from app.storage.writer import Divided, Lane
 from tests.driver import rows
 from tests.driver.daemon_process import WAIT_SECONDS
 
@@ -123,6 +124,63 @@ async def test_a_unit_that_hides_a_database_error_fails_as_a_whole_on_postgresql
     assert isinstance(told[0], StorageError)
     assert await positions(storage) == [2]
     await storage.close()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.requirement("storage.writer")
+async def test_a_unit_that_is_divided_is_committed_in_its_place(storage: Storage, alone: bool) -> None:
+    await storage.write(rows.family)
+
+    def add(number: int) -> Callable[[UnitOfWork], int]:
+        def statements(unit: UnitOfWork) -> int:
+            unit.messages.add(rows.message(number))
+            return number
+
+        return statements
+
+    def fail(unit: UnitOfWork) -> int:
+        raise LookupError("on purpose")
+
+    parts = [add(2), fail, add(3)]
+
+    def seen(unit: UnitOfWork) -> list[int | None]:
+        return [message.position for message in unit.messages.history("ses_00001", "primary")]
+
+    async with Gate(storage):
+        first = None if alone else storage.submit(add(1))
+        whole = storage.submit(lambda unit: [part(unit) for part in parts], parts=parts)
+        later = None if alone else storage.submit(seen)
+    with pytest.raises(Divided) as raised:
+        await whole
+    outcomes = raised.value.outcomes
+    assert [outcome.result for outcome in outcomes] == [2, None, 3]
+    assert [type(outcome.error) for outcome in outcomes] == [type(None), LookupError, type(None)]
+    if first is not None and later is not None:
+        assert await first == 1
+        assert await later == [1, 2, 3]
+    assert await positions(storage) == ([2, 3] if alone else [1, 2, 3])
+
+
+async def test_an_outage_divides_no_unit_and_ends_the_rest_of_a_divided_one(storage: Storage) -> None:
+    await storage.write(rows.family)
+    lane = Lane()
+
+    def outage(unit: UnitOfWork) -> None:
+        raise StorageOutage("on purpose")
+
+    def fail(unit: UnitOfWork) -> None:
+        raise LookupError("on purpose")
+
+    def add(unit: UnitOfWork) -> None:
+        unit.messages.add(rows.message(1))
+
+    with pytest.raises(StorageOutage):
+        await storage.submit(outage, lane=lane, parts=[add, add])
+    with pytest.raises(Divided) as raised:
+        await storage.submit(fail, lane=lane, reopens=True, parts=[fail, outage, add])
+    kinds = [type(outcome.error) for outcome in raised.value.outcomes]
+    assert kinds == [LookupError, StorageOutage, StorageOutage]
+    assert await positions(storage) == []
 
 
 async def test_units_run_in_the_order_they_were_submitted(storage: Storage) -> None:

@@ -20,7 +20,7 @@ from app.harness.stream.stream_records import HeldPlace, Numbers, Pending, Recor
 from app.ids import now_ms
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.storage.writer import Lane
+from app.storage.writer import Divided, Lane, Outcome
 
 log = logging.getLogger("kaged.session")
 
@@ -121,6 +121,7 @@ class SessionStream:
         """Keep places for up to `room` durable events of a unit of work; later frames wait until it is
         settled. Numbers that are not used are left out. What was recorded before is stored before it."""
         self._flush()
+        self._submit_owed()
         first_seq = self._numbers.take(room)
         pending = Pending((), ready=False)
         self._outbox.append(pending)
@@ -172,41 +173,53 @@ class SessionStream:
             self._submit(owed)
 
     def _submit(self, batch: list[Record]) -> None:
-        def unit(uow: UnitOfWork) -> list[Any]:
-            reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
+        # Whichever is stored must store the reservation too.
+        reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
+
+        def store(uow: UnitOfWork, records: Sequence[Record]) -> list[Any]:
             if reserve is not None:
                 uow.sessions.update(self.session_id, seq_reserved=reserve)
-            results = [record.statements(uow) if record.statements is not None else None for record in batch]
-            uow.events.append([row for record in batch for row in record.rows])
+            results = [
+                record.statements(uow) if record.statements is not None else None for record in records
+            ]
+            uow.events.append([row for record in records for row in record.rows])
             return results
 
         durable, reopens = any(record.durable for record in batch), self._lane_closed
         self._lane_closed = False
+        parts = [lambda uow, one=record: store(uow, [one])[0] for record in batch] if len(batch) > 1 else []
         try:
-            submitted = self._store.submit(unit, durable=durable, lane=self._lane, reopens=reopens)
+            submitted = self._store.submit(
+                lambda uow: store(uow, batch), durable=durable, lane=self._lane, reopens=reopens, parts=parts
+            )
         except Exception as refusal:  # noqa: BLE001 - the storage is closed: every waiter gets the error
             self._failed(batch, refusal)
             return
-        submitted.add_done_callback(lambda done: self._submitted(batch, done))
+        submitted.add_done_callback(lambda done: self._submitted(batch, reserve, done))
 
-    def _submitted(self, batch: list[Record], done: asyncio.Future[list[Any]]) -> None:
+    def _submitted(self, batch: list[Record], reserve: int | None, done: asyncio.Future[list[Any]]) -> None:
         error = None if done.cancelled() else done.exception()
-        if isinstance(error, StorageOutage):
+        if isinstance(error, Divided):
+            for record, outcome in zip(batch, error.outcomes, strict=True):
+                record.reserve = reserve
+                self._ended(record, outcome)
+        elif isinstance(error, StorageOutage):
             self._met_outage(batch, error)
-            return
-        if error is not None and len(batch) > 1:
-            reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
-            for record in batch:  # one of them is at fault; each is tried on its own
-                record.reserve = reserve  # whichever is stored must store the reservation too
-                self._submit([record])
-            return
-        if error is not None or done.cancelled():
-            if error is not None and batch[0].owed:
-                self._settle_owed(batch[0], error)
-            else:
-                self._failed(batch, error or asyncio.CancelledError())
-            return
-        self._stored(batch, done.result())
+        elif error is not None or done.cancelled():
+            for record in batch:
+                self._ended(record, Outcome(None, error or asyncio.CancelledError()))
+        else:
+            self._stored(batch, done.result())
+
+    def _ended(self, record: Record, outcome: Outcome) -> None:
+        if outcome.error is None:
+            self._stored([record], [outcome.result])
+        elif isinstance(outcome.error, StorageOutage):
+            self._met_outage([record], outcome.error)
+        elif record.owed and not isinstance(outcome.error, asyncio.CancelledError):
+            self._settle_owed(record, outcome.error)
+        else:
+            self._failed([record], outcome.error)
 
     def _stored(self, batch: Sequence[Record], results: Sequence[Any]) -> None:
         for record, result in zip(batch, results, strict=True):
