@@ -16,7 +16,7 @@ from app.errors import KagedError, NotFound, Unavailable
 from app.harness.projects.files_marker import agreed_marker
 from app.harness.projects.project_loader import ProjectLoader
 from app.harness.sessions.session_manager import SessionManager
-from app.storage.leases import Leases
+from app.storage.leases import Leases, boot_seconds
 from app.storage.repositories.leases import WHOLE_DATABASE, LeaseState
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -37,9 +37,11 @@ class LeaseClaim:
         self._leases, self._project_id, self._marker = leases, project_id, marker
         self._problem = problem
         self._fence: int | None = None
+        self._begun = 0.0
 
     def take(self, uow: UnitOfWork) -> None:
         """Take the lease as part of a unit. Raises the error of a project that is elsewhere."""
+        self._begun = boot_seconds()
         self._fence = uow.leases.take(self._project_id, self._leases.owner, self._marker)
         if self._fence is None:
             raise self._problem()
@@ -47,7 +49,7 @@ class LeaseClaim:
     def hold(self) -> None:
         """Note that the unit is committed."""
         assert self._fence is not None
-        self._leases.add(self._project_id, self._fence)
+        self._leases.add(self._project_id, self._fence, self._begun)
 
 
 class Ownership:
@@ -106,8 +108,7 @@ class Ownership:
         """Raise `Unavailable` unless this daemon serves the project, or nobody knows it."""
         if project_id in self._served:
             return
-        states = await self._storage.read(lambda uow: uow.leases.states())
-        self._known = {state.project_id: state for state in states}
+        await self._read_states()
         if project_id not in self._served and (problem := self.problem(project_id)) is not None:
             raise problem
 
@@ -165,6 +166,11 @@ class Ownership:
 
     # -- inside -----------------------------------------------------------------------------
 
+    async def _read_states(self) -> list[LeaseState]:
+        states = await self._storage.read(lambda uow: uow.leases.states())
+        self._known = {state.project_id: state for state in states}
+        return states
+
     def _is_free(self, project_id: str) -> bool:
         state = self._known.get(project_id)
         return state is not None and (state.expired or state.owner_id == self._leases.owner.id)
@@ -182,20 +188,21 @@ class Ownership:
                 failing = True
 
     async def _look(self) -> None:
-        states, whole = await self._storage.read(
-            lambda uow: (uow.leases.states(), uow.leases.is_free(WHOLE_DATABASE))
-        )
-        self._known = {state.project_id: state for state in states}
-        if whole and not self.tends_database:
-            owner = self._leases.owner
-            fence = await self._storage.write(
-                lambda uow: uow.leases.take(WHOLE_DATABASE, owner, ""), durable=True
-            )
-            if fence is not None:
-                self._leases.add(WHOLE_DATABASE, fence)
-        for state in states:
+        if not self.tends_database:
+            await self._take_database()
+        for state in await self._read_states():
             if state.project_id not in self._served and self._is_free(state.project_id):
                 await self._try(state)
+
+    async def _take_database(self) -> None:
+        owner = self._leases.owner
+        if not await self._storage.read(lambda uow: uow.leases.is_free(WHOLE_DATABASE, owner.id)):
+            return
+        fence = await self._storage.write(
+            lambda uow: uow.leases.take(WHOLE_DATABASE, owner, ""), durable=True
+        )
+        if fence is not None:
+            self._leases.add(WHOLE_DATABASE, fence)
 
     async def _try(self, state: LeaseState) -> None:
         try:

@@ -3,8 +3,9 @@
 Owns: which projects this daemon owns, when each lease ends by its own clock, and that no transaction commits
 without them (fencing). Never: which project is taken when (`daemon/ownership`), or SQL.
 
-A daemon that has lost one lease has been stalled for longer than any of its leases last. All that it has in
-memory is from before, so it stops as a whole: `Replica.lost` starts the process again.
+A daemon that has lost the lease of a project has been stalled for longer than any of its leases last. All
+that it has in memory is from before, so it stops as a whole: `Replica.lost` starts the process again. The
+lease for work that concerns the whole database is not worth that: it is only given up.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from app.errors import KagedError, StorageError
 from app.ids import new_id
 from app.storage.engine import Database, close_connection
 from app.storage.failures import translate
-from app.storage.repositories.leases import LEASE_SECONDS, LeaseRepository, Owner
+from app.storage.repositories.leases import LEASE_SECONDS, WHOLE_DATABASE, LeaseRepository, Owner
 
 log = logging.getLogger("kaged.storage")
 
@@ -37,7 +38,8 @@ CLOSE_SECONDS = 15.0
 @dataclass(frozen=True, slots=True)
 class Replica:
     """What one of several daemons is given. `renewed` gets the time (`boot_seconds`) until which processes
-    may run; `lost` is called in any thread when a lease was lost, and should not return."""
+    may run, from the first lease of a project on; `lost` is called in any thread when such a lease was lost,
+    and should not return."""
 
     url: str
     renewed: Callable[[float], None] = lambda _: None
@@ -56,7 +58,9 @@ class Leases:
         self.owner = Owner(new_id("dmn"), replica.url)
         self._database = database
         self._replica = replica
-        self._fences: Mapping[str, int] = {}  # replaced, never changed: three threads read it
+        self._fences: Mapping[str, int] = {}  # replaced under the lock, never changed: three threads read it
+        self._taken: dict[str, float] = {}
+        self._changing = threading.Lock()
         self._lost: str | None = None
         self._connection: Connection | None = None
         self._until = 0.0
@@ -81,9 +85,15 @@ class Leases:
         """How long the leases last by this machine's clock. Renewing makes it longer."""
         return self._until - boot_seconds()
 
-    def add(self, project_id: str, fence: int) -> None:
-        """Note a lease that was taken in a transaction which is committed."""
-        self._fences = {**self._fences, project_id: fence}
+    def add(self, project_id: str, fence: int, begun: float | None = None) -> None:
+        """Note a lease that was taken, not before the time `begun`, in a transaction which is committed."""
+        with self._changing:
+            self._fences = {**self._fences, project_id: fence}
+            if begun is not None:
+                # The transaction may have lasted long, and no renewal has seen what it has taken.
+                self._taken[project_id] = begun
+                self._until = min(self._until, begun + LEASE_SECONDS)
+            self._tell()
 
     def check(self, connection: Connection) -> None:
         """Raise StorageError unless the open transaction holds every lease of this daemon. Nobody takes one
@@ -135,12 +145,25 @@ class Leases:
             found = LeaseRepository(connection).renew(self.owner.id)
         self._compare(fences, found)
         if self._lost is None:
-            self._until = begun + LEASE_SECONDS
+            with self._changing:
+                self._taken = {one: at for one, at in self._taken.items() if one not in found}
+                self._until = min([begun, *self._taken.values()]) + LEASE_SECONDS
+                self._tell()
+
+    def _tell(self) -> None:
+        """Processes are for projects: who has none, as while it starts, has nothing to end in time."""
+        if self._fences.keys() - {WHOLE_DATABASE}:
             self._replica.renewed(self._until - SAFETY_SECONDS)
 
     def _compare(self, fences: Mapping[str, int], found: Mapping[str, int]) -> None:
         lost = sorted(one for one, fence in fences.items() if found.get(one) != fence)
-        if lost:
+        if lost == [WHOLE_DATABASE]:
+            # Nothing in memory comes of it: who starts slowly would begin from the start again and again.
+            with self._changing:
+                if self._fences.get(WHOLE_DATABASE) == fences[WHOLE_DATABASE]:
+                    self._fences = {one: its for one, its in self._fences.items() if one != WHOLE_DATABASE}
+            log.warning("another daemon does the work that concerns the whole database now")
+        elif lost:
             self.give_up(f"another daemon has taken over what this one owned ({', '.join(lost[:3])})")
 
     def _ready_connection(self) -> Connection:

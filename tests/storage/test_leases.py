@@ -13,8 +13,9 @@ import pytest
 from app.errors import StorageError
 from app.ids import now_ms
 from app.storage.backup import upgrade
-from app.storage.leases import Replica, boot_seconds
+from app.storage.leases import SAFETY_SECONDS, Replica, boot_seconds
 from app.storage.models import AuditEvent
+from app.storage.repositories.leases import LEASE_SECONDS, WHOLE_DATABASE
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
@@ -28,12 +29,12 @@ class Member:
     def __init__(self, storage: Storage, lost: list[str], renewed: list[float]) -> None:
         self.storage, self.lost, self.renewed = storage, lost, renewed
 
-    async def take(self, marker: str = MARKER) -> int | None:
+    async def take(self, marker: str = MARKER, project_id: str = PROJECT) -> int | None:
         leases = self.storage.leases
         assert leases is not None
-        fence = await self.storage.write(lambda uow: uow.leases.take(PROJECT, leases.owner, marker))
+        fence = await self.storage.write(lambda uow: uow.leases.take(project_id, leases.owner, marker))
         if fence is not None:
-            leases.add(PROJECT, fence)
+            leases.add(project_id, fence)
         return fence
 
 
@@ -57,18 +58,18 @@ async def join(postgres_url: str, tmp_path: Path) -> AsyncIterator[Join]:
         await storage.close()
 
 
-def expire(url: str) -> None:
-    """Let the time of every lease pass."""
+def expire(url: str, project_id: str = PROJECT) -> None:
+    """Let the time of a lease pass."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("UPDATE project_leases SET expires_at = 0")
+        connection.execute("UPDATE project_leases SET expires_at = 0 WHERE project_id = %s", [project_id])
 
 
-async def take_over(member: Member, url: str) -> int:
+async def take_over(member: Member, url: str, project_id: str = PROJECT) -> int:
     """Take the project once its lease has expired; its owner may renew it in between."""
     async with asyncio.timeout(60):
         while True:
-            expire(url)
-            fence = await member.take()
+            expire(url, project_id)
+            fence = await member.take(project_id=project_id)
             if fence is not None:
                 return fence
 
@@ -154,6 +155,62 @@ async def test_who_renews_too_late_learns_that_the_project_is_lost(join: Join, p
         while not first.lost:  # noqa: ASYNC110  (another thread tells; nothing is written meanwhile)
             await asyncio.sleep(0.1)
     assert PROJECT in first.lost[0]
+
+
+@pytest.mark.requirement("replicas.lease")
+async def test_the_time_of_processes_begins_with_the_first_project_and_with_its_lease(join: Join) -> None:
+    first = await join()
+    leases = first.storage.leases
+    assert leases is not None
+    fence = await first.storage.write(lambda uow: uow.leases.take(WHOLE_DATABASE, leases.owner, ""))
+    assert fence is not None
+    leases.add(WHOLE_DATABASE, fence)
+    assert not first.renewed  # what it has started belongs to no project
+
+    begun = boot_seconds() - 5  # its transaction has taken so long, and nothing renewed it
+    fence = await first.storage.write(lambda uow: uow.leases.take(PROJECT, leases.owner, MARKER))
+    assert fence is not None
+    leases.add(PROJECT, fence, begun)
+    assert first.renewed[0] <= begun + LEASE_SECONDS - SAFETY_SECONDS
+    async with asyncio.timeout(60):
+        while first.renewed[-1] < begun + LEASE_SECONDS:  # noqa: ASYNC110  (another thread renews it)
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.requirement("replicas.lease")
+async def test_who_loses_the_lease_of_the_whole_database_alone_goes_on(join: Join, postgres_url: str) -> None:
+    first, second = await join(), await join()
+    assert await first.take() == 1
+    assert await first.take(project_id=WHOLE_DATABASE) == 1
+    assert await take_over(second, postgres_url, WHOLE_DATABASE) == 2
+    await first.storage.write(note)
+    assert first.storage.leases is not None and first.storage.leases.projects == {PROJECT}
+    assert not first.lost
+
+
+@pytest.mark.requirement("replicas.fencing")
+async def test_who_tries_in_vain_to_take_a_project_does_not_hold_its_owner_up(join: Join) -> None:
+    first, second = await join(), await join()
+    await first.take()
+    tried, may_end = threading.Event(), threading.Event()
+    owner = second.storage.leases.owner if second.storage.leases is not None else None
+    assert owner is not None
+
+    def slowly(uow: UnitOfWork) -> None:
+        assert uow.leases.take(PROJECT, owner, MARKER) is None
+        tried.set()
+        assert may_end.wait(60)
+
+    slow = second.storage.submit(slowly)
+    assert await asyncio.to_thread(tried.wait, 30)
+    told = len(first.renewed)
+    await first.storage.write(note)
+    async with asyncio.timeout(30):
+        while len(first.renewed) == told:  # noqa: ASYNC110  (another thread renews it)
+            await asyncio.sleep(0.1)
+    assert not slow.done()
+    may_end.set()
+    await asyncio.wait({slow})
 
 
 @pytest.mark.requirement("replicas.lease")

@@ -21,10 +21,11 @@ LEASE_SECONDS = 10.0
 _NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 _LATER = f"{_NOW} + {round(LEASE_SECONDS * 1000)}"
 
-# A commit under way holds its leases FOR KEY SHARE: such a row is skipped, and tried again later.
+# A commit under way holds its leases FOR KEY SHARE: such a row is skipped, and tried again later. A row that
+# is not free is not locked: its owner, who renews it, would wait.
 _LOCK = text(
-    f"SELECT owner_id, fence, marker, expires_at <= {_NOW} AS expired FROM project_leases"
-    " WHERE project_id = :project_id FOR UPDATE SKIP LOCKED"
+    "SELECT owner_id, marker FROM project_leases WHERE project_id = :project_id"
+    f" AND (owner_id = :owner_id OR expires_at <= {_NOW}) FOR UPDATE SKIP LOCKED"
 )
 _TAKE = text(
     "UPDATE project_leases SET owner_id = :owner_id, owner_url = :owner_url, fence = fence + :step,"
@@ -40,7 +41,9 @@ _ALL = text(
     f" coalesce(l.marker, '') AS marker, coalesce(l.expires_at, 0) <= {_NOW} AS expired"
     " FROM projects p LEFT JOIN project_leases l ON l.project_id = p.id ORDER BY p.created_at, p.id"
 )
-_ONE_EXPIRED = text(f"SELECT expires_at <= {_NOW} FROM project_leases WHERE project_id = :project_id")
+_ONE_FREE = text(
+    f"SELECT owner_id = :owner_id OR expires_at <= {_NOW} FROM project_leases WHERE project_id = :project_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,10 @@ class LeaseRepository(Rows[ProjectLease]):
         """Return every project with its owner."""
         return [LeaseState(*row) for row in self.connection.execute(_ALL).all()]
 
-    def is_free(self, project_id: str) -> bool:
-        """Tell whether nobody holds a lease now."""
-        found = self.connection.execute(_ONE_EXPIRED, {"project_id": project_id}).scalar()
+    def is_free(self, project_id: str, owner_id: str) -> bool:
+        """Tell whether nobody but this owner holds a lease now."""
+        values = {"project_id": project_id, "owner_id": owner_id}
+        found = self.connection.execute(_ONE_FREE, values).scalar()
         return found is None or bool(found)
 
     def take(self, project_id: str, owner: Owner, marker: str) -> int | None:
@@ -81,10 +85,8 @@ class LeaseRepository(Rows[ProjectLease]):
         project_id = str(storable(project_id))
         empty = {"owner_id": "", "owner_url": "", "fence": 0, "expires_at": 0, "marker": marker}
         insert_or_keep(self.connection, self.table, {"project_id": project_id, **empty})
-        found = self.connection.execute(_LOCK, {"project_id": project_id}).first()
-        if found is None or (found.owner_id != owner.id and not found.expired):
-            return None
-        if found.marker and found.marker != marker:
+        found = self.connection.execute(_LOCK, {"project_id": project_id, "owner_id": owner.id}).first()
+        if found is None or (found.marker and found.marker != marker):
             return None
         values: dict[str, Any] = {"project_id": project_id, "marker": marker}
         values |= {"owner_id": owner.id, "owner_url": owner.url, "step": int(found.owner_id != owner.id)}
