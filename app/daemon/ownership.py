@@ -147,14 +147,17 @@ class Ownership:
             if project_id in self._served:
                 return
             if not self._is_free(project_id):
-                await self.check(project_id)
-            if not await self._loader.restore_one(project_id):
+                await self._read_states()  # what is known may be a second old
+            if not self._is_free(project_id) and (problem := self.problem(project_id)) is not None:
+                raise problem
+            # Recovered before it is there: what runs must not be taken for what a crash has left.
+            if not await self._loader.restore_one(project_id, lambda: self._sessions.recover(project_id)):
                 return
             try:
                 await self._management.take_up(self._sessions, project_id)
-            except Exception as problem:
-                # Half recovered: what runs already must not be taken for what a crash has left.
-                self._leases.give_up(f"the project {project_id} could not be recovered ({problem})")
+            except Exception as failure:
+                # A second try would begin some of it twice.
+                self._leases.give_up(f"the project {project_id} could not be taken up ({failure})")
                 raise
             self.serves(project_id)
             log.warning("project %s is owned by this daemon now", project_id)

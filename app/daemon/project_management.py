@@ -82,8 +82,8 @@ class ProjectManagement:
         await self.assignments.start()
 
     async def take_up(self, sessions: SessionManager, project_id: str) -> None:
-        """Take up what was under way in a project that another daemon owned, as after a crash."""
-        await sessions.start(project_id)
+        """Take up what was under way in a project that another daemon owned; its sessions are recovered."""
+        await sessions.go_on(project_id)
         await self.workflows.watch.take_up(project_id)
         await self.assignments.start(project_id)
 

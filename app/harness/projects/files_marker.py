@@ -35,17 +35,25 @@ def agreed_marker(root: Path, known: str) -> str:
         return found
     workspace = Workspace(root)
     try:
-        with workspace.target(f"{FOLDER}/.gitignore") as target:
-            if not target.exists:
-                target.create(b"*\n")
-        with workspace.target(FILE) as target:
-            target.create(f"{secrets.token_hex(16)}\n".encode())
+        _create(workspace, f"{FOLDER}/.gitignore", "*")
+        _create(workspace, FILE, secrets.token_hex(16))
     except ToolError as problem:
-        found = _read(root)  # another daemon was faster
-        if found:
-            return found
         raise _elsewhere(f"{FILE} cannot be made in {root}: {problem.message}") from None
-    return _read(root)
+    found = _read(root)
+    if not found:
+        raise _elsewhere(f"{FILE} in {root} cannot be read, or is empty.")
+    return found
+
+
+def _create(workspace: Workspace, name: str, line: str) -> None:
+    """Make a file, unless another daemon has been faster."""
+    try:
+        with workspace.target(name) as target:
+            if not target.exists:
+                target.create(f"{line}\n".encode())
+    except ToolError as problem:
+        if problem.code != "file_exists":
+            raise
 
 
 def _read(root: Path) -> str:

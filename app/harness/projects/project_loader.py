@@ -143,13 +143,14 @@ class ProjectLoader:
                 self.claims.serves(adopted.id)
             return adopted
 
-    async def restore_one(self, project_id: str) -> bool:
-        """Load a stored project that no daemon owns; False when it is gone, or loaded already."""
+    async def restore_one(self, project_id: str, recover: Callable[[], Awaitable[None]]) -> bool:
+        """Load a stored project that no daemon owns; False when it is gone, or loaded already. `recover` puts
+        right what its last owner has left, before anything can be begun in it."""
         async with self._lock:
             row = await self._storage.read(lambda uow: uow.projects.get(project_id))
             if row is None or self._projects.find(project_id) is not None:
                 return False
-            await self._restore(row)
+            await self._restore(row, recover)
             return True
 
     async def reload(self, project_id: str) -> LoadedProject:
@@ -243,12 +244,12 @@ class ProjectLoader:
             root, catalog=self._catalog, known_models=self._known_models(), plugins=self._plugins
         )
 
-    async def _restore(self, row: Project) -> None:
+    async def _restore(self, row: Project, recover: Callable[[], Awaitable[None]] | None = None) -> None:
         root = Path(row.root)
         result = await self._compile(root)
         if result.project is None:
             log.error("project %s does not compile:\n%s", row.slug, result.format())
-        await self._adopt(row, root, result)
+        await self._adopt(row, root, result, recover)
 
     async def _reload(self, project: LoadedProject) -> LoadedProject:
         result = await self._compile(project.root)
@@ -285,9 +286,17 @@ class ProjectLoader:
         project.row, project.diagnostics = row, row.diagnostics
         project.compiled, project.newest, project.trust = active, newest, judged.trust
 
-    async def _adopt(self, row: Project | None, root: Path, result: CompileResult) -> LoadedProject:
+    async def _adopt(
+        self,
+        row: Project | None,
+        root: Path,
+        result: CompileResult,
+        recover: Callable[[], Awaitable[None]] | None = None,
+    ) -> LoadedProject:
         project = LoadedProject(row or new_row(root), root, None)
         await self._take(project, result)
+        if recover is not None:
+            await recover()
         if project.compiled is not None and result.project is project.compiled:
             store = await PromptStore.open(project.compiled)
             project.prompts[project.compiled.digest] = store

@@ -89,10 +89,19 @@ class SessionManager:
 
     # -- lifecycle --------------------------------------------------------------------------
 
-    async def start(self, project_id: str | None = None) -> None:
-        """Put right what a crash left behind, and line up the sessions that wait for capacity; of one project
-        when given, which another daemon owned."""
+    async def start(self) -> None:
+        """Put right what a crash left behind, and let sessions go on."""
+        await self.recover()
+        await self.go_on()
+
+    async def recover(self, project_id: str | None = None) -> None:
+        """Put right what a crash left behind; in one project when given, which another daemon owned, and
+        nothing of which is loaded."""
         await recover(self._storage, self._hub, project_id)
+
+    async def go_on(self, project_id: str | None = None) -> None:
+        """Line up the sessions that wait for capacity, and wake those that have something to do; of one
+        project when given."""
         queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
         for row in sorted(queued, key=lambda row: row.updated_at):
             if project_id in (None, row.project_id):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import ProjectFileInvalid
+from app.errors import ProjectFileInvalid, StorageError
 from app.harness.dsl.compiler import CompileResult, compile_in_thread
 from app.harness.projects import project_loader
 from app.harness.projects.loaded_project import LoadedProject
@@ -94,6 +94,29 @@ async def test_what_is_saved_while_the_project_is_loaded_is_taken_up(
     monkeypatch.setattr(project_loader, "compile_in_thread", compiled_before_it)
     project = await daemon.loader.load(root)
     await until(lambda: daemon.registry.compiled(project.id).root.max_steps == 7)
+
+
+@pytest.mark.requirement("replicas.takeover")
+async def test_a_project_of_another_daemon_is_there_once_it_is_recovered(
+    daemon: Daemon, loaded: LoadedProject
+) -> None:
+    """A session that is begun earlier would be taken for one that a crash has left."""
+    daemon.registry.take_out(loaded.id)
+    assert loaded.watcher is not None
+    await loaded.watcher.stop()
+    seen: list[LoadedProject | None] = []
+
+    async def recover() -> None:
+        seen.append(daemon.registry.find(loaded.id))
+        if len(seen) == 1:
+            raise StorageError("on purpose")
+
+    with pytest.raises(StorageError):
+        await daemon.loader.restore_one(loaded.id, recover)
+    assert daemon.registry.find(loaded.id) is None
+    assert await daemon.loader.restore_one(loaded.id, recover)
+    assert daemon.registry.find(loaded.id) is not None
+    assert seen == [None, None]
 
 
 @pytest.mark.requirement("project_file.reload")
