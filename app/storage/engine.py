@@ -44,7 +44,8 @@ _LEASE_ARGUMENTS: dict[str, Any] = {"connect_timeout": 3, "tcp_user_timeout": 4_
 """A lease is renewed in seconds, or not at all."""
 _LEASE_TIMEOUT = "3s"
 # A transaction of a stopped daemon holds its leases: nobody could take them. Both clocks begin with the stop,
-# so that as long as a lease lasts is soon enough.
+# so that as long as a lease lasts is soon enough. The server may also wait until a result is read, which is
+# not idling: then its connection is closed (a Unix socket is not).
 _IDLE_TIMEOUT, _IDLE_LEASE_TIMEOUT = "10s", "5s"
 
 
@@ -333,6 +334,7 @@ def _limit_waiting(driver: Any, _record: Any) -> None:
 def _limit_idling(driver: Any, _record: Any) -> None:
     driver.autocommit = True
     driver.execute(f"SET idle_in_transaction_session_timeout TO '{_IDLE_TIMEOUT}'")
+    driver.execute(f"SET tcp_user_timeout TO '{_IDLE_TIMEOUT}'")
     driver.autocommit = False
 
 
