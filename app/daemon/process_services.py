@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from app.bridges.processes.audit import Record
 from app.bridges.processes.deadline import Deadline
+from app.bridges.processes.earlier_life import await_earlier_life
 from app.bridges.processes.process import ChildProcesses
 from app.config import Settings, child_environment, default_config_file
 from app.daemon.cage_setup import make_cages
@@ -24,6 +25,8 @@ async def open_processes(
 ) -> AsyncIterator[CallProcesses]:
     """Find out which cages there can be; on leaving, no process is left. `record` stores the audit rows
     of cages; after the `deadline` nothing is started."""
+    if deadline is not None:
+        await await_earlier_life()
     children = ChildProcesses(deadline)
     try:
         cages = await make_cages(children, settings, record=record)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from app.bridges.processes import proc
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.ledger import Ledger
 from tests.driver.postgres import PostgresServer
@@ -115,6 +116,11 @@ async def test_a_run_of_a_killed_owner_goes_on_at_the_other_one_and_is_done_once
         assert answer.json()["error"]["details"]["url"] == second.url
 
 
+def ended_children(daemon: DaemonProcess) -> list[proc.Process]:
+    found = [proc.process(pid) for pid in proc.children(daemon.pid)]
+    return [child for child in found if child is not None and child.ended]
+
+
 async def idle(daemon: DaemonProcess, session_id: str) -> bool:
     return await state_of(daemon, session_id) == "idle"
 
@@ -148,6 +154,7 @@ async def test_the_command_of_a_stopped_owner_writes_nothing_after_the_takeover(
     first.send_signal(signal.SIGCONT)
     await first.ready(WAIT_SECONDS)  # it has started again
     assert first.projects == []
+    await until(lambda: not ended_children(first))  # it reaps what it had
     async with first.client() as client:
         answer = await client.get(f"/sessions/{session_id}")
         assert answer.json()["error"]["details"]["url"] == second.url
