@@ -16,6 +16,11 @@ from app.storage.unit_of_work import UnitOfWork
 _NOUNS = re.compile(r"/api/v1/(projects|sessions|runs|workflow-runs|uploads)/([a-z]+_[0-9A-Z]+)(?:/|$)")
 
 
+def names_project(path: str) -> bool:
+    """Tell whether an address names a project, or something that belongs to one."""
+    return _NOUNS.match(path) is not None
+
+
 async def require_owned(services: Services, scope: Scope) -> None:
     """Raise `Unavailable` (`project_elsewhere`) when another daemon owns what the address names."""
     ownership = services.decisions.ownership

@@ -68,6 +68,7 @@ class Ownership:
         self._lock = asyncio.Lock()
         self._known: dict[str, LeaseState] = {}
         self._problems: dict[str, Unavailable] = {}
+        self._failures: dict[str, str] = {}
         self._served: set[str] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -165,6 +166,7 @@ class Ownership:
     def serves(self, project_id: str) -> None:
         """Note that a project is complete: requests for it are answered."""
         self._problems.pop(project_id, None)
+        self._failures.pop(project_id, None)
         self._served.add(project_id)
 
     # -- inside -----------------------------------------------------------------------------
@@ -216,5 +218,8 @@ class Ownership:
                 log.error("project %s is not served: %s", state.project_id, problem.message)
             if elsewhere:
                 self._problems[state.project_id] = problem
-        except KagedError as problem:
-            log.error("project %s could not be taken over: %s", state.project_id, problem.message)
+        except Exception as problem:  # noqa: BLE001 - the edge of a project: the others are taken all the same
+            said = f"{type(problem).__name__}: {problem}"
+            if self._failures.get(state.project_id) != said:
+                log.error("project %s could not be taken over: %s", state.project_id, said)
+            self._failures[state.project_id] = said

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import Engine, event
 
 from app.errors import StorageError
 from app.ids import now_ms
@@ -246,3 +247,21 @@ async def test_daemons_with_and_without_replicas_refuse_each_other(
 async def test_replicas_need_postgresql(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"storage\.url"):
         await Storage.open(None, tmp_path, replica=Replica("http://127.0.0.1:1"))
+
+
+@pytest.mark.requirement("replicas.setting")
+async def test_without_replicas_a_write_asks_for_no_lease(postgres_url: str, tmp_path: Path) -> None:
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    asked: list[str] = []
+
+    def listen(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        asked.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", listen)
+    try:
+        await storage.write(note, durable=True)
+    finally:
+        event.remove(Engine, "before_cursor_execute", listen)
+        await storage.close()
+    assert len(asked) == 1 and "audit_events" in asked[0]
