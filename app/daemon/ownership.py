@@ -115,13 +115,13 @@ class Ownership:
 
     def problem(self, project_id: str) -> Unavailable | None:
         """Return why a project is not served here; None when there is no such project."""
-        if project_id in self._problems:
-            return self._problems[project_id]
         state = self._known.get(project_id)
         if state is None:
             return None
+        if project_id in self._problems and self._is_free(project_id):
+            return self._problems[project_id]
         details = {"project_id": project_id, "retry_after_seconds": RETRY_SECONDS}
-        if state.expired or state.owner_id == self._leases.owner.id:
+        if self._is_free(project_id):
             said = "No daemon owns the project at this moment; one takes it within seconds."
         else:
             said = f"The project is owned by the daemon at {state.owner_url}. Ask that one."
