@@ -69,6 +69,9 @@ class LeaseState:
 class LeaseRepository(Rows[ProjectLease]):
     model = ProjectLease
 
+    def get(self, project_id: str) -> ProjectLease | None:
+        return self._first(self.c.project_id == project_id)
+
     def states(self) -> list[LeaseState]:
         """Return every project with its owner."""
         return [LeaseState(*row) for row in self.connection.execute(_ALL).all()]
