@@ -272,6 +272,14 @@ async def test_a_call_of_a_message_that_broke_off_is_shown_to_the_model_with_its
     assert [result.tool_call_id for result in answer.results] == ["call_1"]
 
 
+def failing(work: Callable[[UnitOfWork], Any]) -> Callable[[UnitOfWork], None]:
+    def unit(uow: UnitOfWork) -> None:
+        work(uow)
+        raise StorageError("the disk is full")
+
+    return unit
+
+
 async def test_a_crash_during_recovery_changes_nothing_and_the_next_one_completes_it(
     storage: Storage,
 ) -> None:
@@ -279,14 +287,10 @@ async def test_a_crash_during_recovery_changes_nothing_and_the_next_one_complete
     before = await storage.read(lambda uow: uow.messages.history(SESSION, "primary"))
 
     class Broken:
-        """The storage, whose last write of a unit fails, as when the disk is full."""
+        """The storage, whose last write of a unit or of its parts fails, as when the disk is full."""
 
-        def submit(self, work: Any, *, durable: bool = False, **lane: Any) -> asyncio.Future[Any]:
-            def unit(uow: UnitOfWork) -> None:
-                work(uow)
-                raise StorageError("the disk is full")
-
-            return storage.submit(unit, durable=durable, **lane)
+        def submit(self, work: Any, *, parts: Any = (), **options: Any) -> asyncio.Future[Any]:
+            return storage.submit(failing(work), parts=[failing(part) for part in parts], **options)
 
         async def read(self, work: Any) -> Any:
             return await storage.read(work)
