@@ -89,11 +89,13 @@ class AuthSettings(Section):
 
 class StorageSettings(Section):
     """`url` None means the SQLite file in the data folder; a retention that is None keeps everything.
-    `replicas`: several daemons use the database, and each tells clients its `replica_url`."""
+    `replicas`: several daemons use the database, and each tells clients its `replica_url`. `listen_url` is
+    the server itself where `url` is a pooler's."""
 
     url: SecretStr | None = None
     replicas: bool = False
     replica_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    listen_url: SecretStr | None = None
     event_retention_days: int = Field(default=30, ge=1)
     event_retention_mb: int = Field(default=1024, ge=1)
     audit_retention_days: int = Field(default=365, ge=1)

@@ -68,6 +68,11 @@ class Database(ABC):
         """Return a connection that gives up soon. Raises StorageError where there are no leases."""
         raise StorageError("storage.replicas needs a PostgreSQL database: set storage.url")
 
+    def connect_to_listen(self) -> Connection:
+        """Return a connection that waits for notices, outside of transactions. Raises StorageError where
+        there are none."""
+        raise StorageError("storage.replicas needs a PostgreSQL database: set storage.url")
+
     @abstractmethod
     def readers(self) -> Engine:
         """Return an engine whose transactions see one state each and cannot write."""
@@ -205,6 +210,10 @@ class PostgresDatabase(Database):
         engine = create_engine(self._url, poolclass=NullPool, connect_args=arguments)
         event.listen(engine, "connect", _limit_leases)
         return engine.connect()
+
+    def connect_to_listen(self) -> Connection:
+        arguments = {**_ARGUMENTS, **_LEASE_ARGUMENTS, "autocommit": True}
+        return create_engine(self._url, poolclass=NullPool, connect_args=arguments).connect()
 
     def readers(self) -> Engine:
         engine = create_engine(

@@ -24,6 +24,7 @@ from app.errors import KagedError, StorageError
 from app.ids import new_id
 from app.storage.engine import Database, close_connection
 from app.storage.failures import translate
+from app.storage.repositories.events import EVENTS_CHANNEL
 from app.storage.repositories.leases import LEASE_SECONDS, WHOLE_DATABASE, LeaseRepository, Owner
 
 log = logging.getLogger("kaged.storage")
@@ -143,6 +144,7 @@ class Leases:
         connection = self._ready_connection()
         with connection.begin():
             found = LeaseRepository(connection).renew(self.owner.id)
+            connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (EVENTS_CHANNEL, self.owner.id))
         self._compare(fences, found)
         if self._lost is None:
             with self._changing:

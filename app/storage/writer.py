@@ -195,8 +195,11 @@ class Writer:
             self._database.begin(connection, durable=durable)
             if self._leases is not None:
                 self._leases.check(connection)
+                self._unit_of_work.events.noted = {}
             ended, rest = self._run_units(connection, units)
             if any(unit.error is None for unit in ended):
+                if self._leases is not None:
+                    self._unit_of_work.events.notify()
                 began = time.perf_counter()
                 connection.commit()
                 self.statistics.commit_seconds += time.perf_counter() - began

@@ -158,11 +158,18 @@ def _postgresql() -> Lack | None:
     return None if find_binaries() else Lack("PostgreSQL", "not installed", TOOLS)
 
 
+def _pgbouncer() -> Lack | None:
+    from tests.driver.pooler import find_pgbouncer
+
+    return None if find_pgbouncer() else Lack("PgBouncer", "not installed", TOOLS)
+
+
 NEEDS: dict[str, Callable[[], Lack | None]] = {
     "cages": lambda: _tier("full"),
     "landlock": lambda: _tier("landlock"),
     "bubblewrap": _program("bubblewrap", "bwrap"),
     "postgresql": _postgresql,
+    "pgbouncer": _pgbouncer,
     "chromium": _program("Chromium", "chromium", "chromium-browser", "google-chrome"),
     "compiler": _program("a C compiler", "gcc", "cc"),
     "curl": _program("curl", "curl"),

@@ -2,15 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 from sqlalchemy import delete, func, select, update
 
 from app.storage.models import Event, Session
 from app.storage.repositories.rows import Rows, table_of
 from app.storage.repositories.sizes import fitting_since
 
+EVENTS_CHANNEL = "kaged_events"
+OWN_PREFIX = "dmn_"
+"""A notice that begins so is one of a daemon to itself."""
+LONGEST_NOTICE = 7_000
+"""PostgreSQL refuses one of 8,000 bytes. A longer one stands for all projects: `*`."""
+
+_NOTIFY = f"""
+    SELECT pg_notify('{EVENTS_CHANNEL}', CASE WHEN length(said) > {LONGEST_NOTICE} THEN '*' ELSE said END)
+    FROM (
+        SELECT string_agg(project_id || ' ' || highest, ',') AS said FROM (
+            SELECT s.project_id, max(e.seq) AS highest
+            FROM unnest(%(ids)s::text[], %(numbers)s::bigint[]) AS e(id, seq) JOIN sessions s ON s.id = e.id
+            GROUP BY s.project_id
+        ) AS projects
+    ) AS notice WHERE said IS NOT NULL
+"""
+
 
 class EventRepository(Rows[Event]):
     model = Event
+
+    noted: dict[str, int] | None = None
+    """The highest number appended to each session, once the writer asks for notices."""
+
+    def append(self, rows: list[dict[str, Any]]) -> None:
+        """Insert rows of events, in the order of their numbers."""
+        super().append(rows)
+        if self.noted is not None:
+            self.noted.update((row["session_id"], row["seq"]) for row in rows)
+
+    def notify(self) -> None:
+        """Tell the other daemons, with the commit, of what was appended since the last call: one notice with
+        each project and the highest number in it. PostgreSQL only."""
+        noted, self.noted = self.noted, {}
+        if noted:
+            ids, numbers = list(noted), list(noted.values())
+            self.connection.exec_driver_sql(_NOTIFY, {"ids": ids, "numbers": numbers})
+
+    def last_seqs(self, *, except_projects: Collection[str]) -> dict[str, int]:
+        """Return the highest stored number of each session of other projects; 0 when there is none."""
+        session = table_of(Session)
+        last = (
+            select(self.c.seq)
+            .where(self.c.session_id == session.c.id)
+            .order_by(self.c.seq.desc())
+            .limit(1)
+            .scalar_subquery()
+        )
+        statement = select(session.c.id, last).where(session.c.project_id.not_in(list(except_projects)))
+        return {str(key): int(seq or 0) for key, seq in self.connection.execute(statement).all()}
 
     def after(self, session_id: str, after_seq: int, through_seq: int, limit: int) -> list[Event]:
         """Return up to `limit` events with after_seq < seq <= through_seq, in order."""
