@@ -110,7 +110,7 @@ def _check_replicas(services: Services) -> Check:
     ownership = services.decisions.ownership
     assert ownership is not None
     detail = (
-        f"This daemon owns {ownership.served} projects; other daemons own {ownership.of_others}; "
+        f"This daemon owns {len(ownership.served)} projects; other daemons own {ownership.of_others}; "
         f"nobody owns {ownership.unserved}."
     )
     return Check(status="warning" if ownership.unserved else "ok", detail=detail)

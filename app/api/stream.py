@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -40,12 +40,14 @@ from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
 from app.api.error_handlers import close_code, close_reason, offered_subprotocol, refuse_websocket
 from app.api.kaged_route import PREFIX
 from app.api.operator_audit import note
+from app.api.project_owner import require_owned
 from app.api.rate_limits import Allowance, RateLimits
 from app.api.schemas.interactions import answer_in
 from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
 from app.errors import BadRequest, Forbidden, KagedError, StorageError
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
+from app.harness.stream.subscription import Source
 
 router = APIRouter(prefix=PREFIX)
 
@@ -53,14 +55,6 @@ MAX_BAD_FRAMES = 10
 SEND_STALL_SECONDS = 30.0
 WATCH_SECONDS = 5.0
 """Between two looks at the clock and at the client's access, at most."""
-
-
-class Source(Protocol):
-    """The source of a socket's frames: lists of `(seq, channel, text)`."""
-
-    def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
-
-    def close(self) -> None: ...
 
 
 class _Closing(Exception):
@@ -230,13 +224,13 @@ class _Socket:
             case Subscribe():
                 self._channels = frozenset(frame.channels)
             case Cancel():
-                await self._services.sessions.cancel(self._session_to_steer(), self._principal.actor)
+                await self._services.sessions.cancel(await self._session_to_steer(), self._principal.actor)
                 await self._note("cancel_session")
             case Pause():
-                await self._services.sessions.pause(self._session_to_steer(), self._principal.actor)
+                await self._services.sessions.pause(await self._session_to_steer(), self._principal.actor)
                 await self._note("pause_session")
             case Answer():
-                session_id, answer = self._session_to_steer(), answer_in(frame.body())
+                session_id, answer = await self._session_to_steer(), answer_in(frame.body())
                 await self._services.sessions.interactions.answer(
                     session_id, frame.interaction_id, answer, self._principal.actor
                 )
@@ -248,13 +242,14 @@ class _Socket:
         # The row is stored also when the client disconnects right after its command.
         await asyncio.shield(asyncio.ensure_future(noting))
 
-    def _session_to_steer(self) -> str:
+    async def _session_to_steer(self) -> str:
         if not self._principal.may_write:
             raise Forbidden("This token may only read.", reason="read_only")
         if self._session_id is None:
             raise BadRequest(
                 "This socket serves all sessions; use the WebSocket of the session.", reason="no_session"
             )
+        await require_owned(self._services, self._websocket.scope)
         return self._session_id
 
     async def _watch(self) -> None:

@@ -57,7 +57,7 @@ def show_ownership(metrics: Metrics, ownership: Ownership | None) -> None:
     """Show how many projects this daemon owns, where several share a database."""
     if ownership is not None:
         metrics.show(
-            _gauge("kaged_projects_owned", "Projects that this daemon owns.", lambda: ownership.served)
+            _gauge("kaged_projects_owned", "Projects that this daemon owns.", lambda: len(ownership.served))
         )
 
 

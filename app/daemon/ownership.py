@@ -62,8 +62,11 @@ class Ownership:
         loader: ProjectLoader,
         management: ProjectManagement,
         sessions: SessionManager,
+        taken_over: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`taken_over` gets the id of each project that is answered for here from now on."""
         self._storage, self._leases = storage, leases
+        self._taken_over = taken_over
         self._loader, self._management, self._sessions = loader, management, sessions
         self._lock = asyncio.Lock()
         self._known: dict[str, LeaseState] = {}
@@ -84,9 +87,9 @@ class Ownership:
             await asyncio.gather(self._task, return_exceptions=True)
 
     @property
-    def served(self) -> int:
-        """How many projects this daemon owns and has recovered."""
-        return len(self._served)
+    def served(self) -> frozenset[str]:
+        """The projects that this daemon owns and has recovered."""
+        return frozenset(self._served)
 
     @property
     def of_others(self) -> int:
@@ -168,6 +171,7 @@ class Ownership:
         self._problems.pop(project_id, None)
         self._failures.pop(project_id, None)
         self._served.add(project_id)
+        self._taken_over(project_id)
 
     # -- inside -----------------------------------------------------------------------------
 

@@ -7,8 +7,11 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from app.bridges.processes import proc
@@ -68,10 +71,6 @@ async def test_the_other_daemon_says_who_owns_a_project_until_that_one_stops(
             details = answer.json()["error"]["details"]
             assert (details["reason"], details["url"]) == ("project_elsewhere", first.url)
             assert int(answer.headers["retry-after"]) > 0
-        async with second.websocket(f"/sessions/{session_id}/ws") as socket:
-            with pytest.raises(ConnectionClosed):
-                await socket.recv()
-            assert (socket.close_code, socket.close_reason) == (1012, "project_elsewhere")
         listed = (await other.get("/sessions")).json()["items"]
         assert [row["id"] for row in listed] == [session_id]
         assert (await client.get("/sessions")).status_code == 200  # its token is still good
@@ -87,6 +86,52 @@ async def test_the_other_daemon_says_who_owns_a_project_until_that_one_stops(
     async with second.client() as client:
         await post(client, session_id, "Hello")
         await until(lambda: len(work.asked) == 1)
+
+
+@pytest.mark.requirement("replicas.streams", "replicas.elsewhere")
+async def test_the_other_daemon_streams_a_session_until_it_takes_it_over(
+    replicas: Replicas, work: Work
+) -> None:
+    first = await replicas.start("first")
+    second = await replicas.start("second")
+    async with first.client() as client:
+        session_id = await new_session(client, replicas.project_id)
+        path = f"/sessions/{session_id}/ws"
+        ledger = Ledger(session_id)
+        async with second.websocket(path) as follower, second.websocket("/ws") as all_sessions:
+            ledger.acknowledged(await post(client, session_id, "Hello"))
+            while True:
+                text = await asyncio.wait_for(follower.recv(), WAIT_SECONDS)
+                frame = orjson.loads(text)
+                ledger.received(frame, str(text))
+                if frame["type"] == "session.state" and frame["payload"]["state"] == "idle":
+                    break
+            await follower.send('{"type": "cancel"}')
+            refused = await frame_of_type(follower, "error")
+            assert refused["payload"]["details"]["url"] == first.url
+            ended = await frame_of_type(all_sessions, "run.ended")
+            assert ended["session_id"] == session_id
+            await first.kill()
+            with pytest.raises(ConnectionClosed):
+                async with asyncio.timeout(WAIT_SECONDS):
+                    while True:
+                        text = await follower.recv()
+                        ledger.received(orjson.loads(text), str(text))
+            assert (follower.close_code, follower.close_reason) == (1012, "restart")
+    async with second.client() as client:
+        await ledger.check(second, client)
+        async with second.websocket(f"{path}?after_seq={ledger.highest_seq}") as socket:
+            await frame_of_type(socket, "sync")
+            await post(client, session_id, "Again")
+            await frame_of_type(socket, "message.delta")
+
+
+async def frame_of_type(socket: ClientConnection, kind: str) -> dict[str, Any]:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            frame: dict[str, Any] = orjson.loads(await socket.recv())
+            if frame["type"] == kind:
+                return frame
 
 
 @pytest.mark.requirement("replicas.takeover")

@@ -9,5 +9,6 @@ REPLICAS: dict[str, str] = {
     "replicas.guardian": "a stopped owner's processes are dead before its project is taken over",
     "replicas.takeover": "a project of a killed daemon goes on at another one, and no run is done twice",
     "replicas.elsewhere": "a daemon that does not own a project says which one does",
+    "replicas.streams": "a daemon streams the stored events of every session, also of another daemon's",
     "replicas.files": "a project is served only where its files are",
 }

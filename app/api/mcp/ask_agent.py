@@ -18,7 +18,7 @@ from app.errors import KagedError, ToolError, ValidationFailed
 from app.harness.questions.consent_rows import GivenAnswer, request_of
 from app.harness.sessions import remote_client
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
-from app.harness.stream.subscription import Subscription
+from app.harness.stream.subscription import Source
 from app.ids import ROOT_AGENT
 from app.tools.contract.rules import ConsentAnswer
 
@@ -79,7 +79,7 @@ class _Followed:
         self._answering: set[asyncio.Task[None]] = set()
         self._limit = asyncio.timeout(None)
 
-    async def to_its_end(self, subscription: Subscription) -> dict[str, Any]:
+    async def to_its_end(self, subscription: Source) -> dict[str, Any]:
         """Return what the event of the run's end says.
 
         Raises TimeoutError when a question to the operator stays open."""

@@ -10,19 +10,22 @@ import asyncio
 import logging
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from app.errors import NotFound
 from app.events.union import Heartbeat
+from app.harness.stream.followed import FollowedSessions
 from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
 from app.harness.stream.session_stream import SessionStream
 from app.harness.stream.subscription import (
     NOTHING_SEEN,
     GlobalSubscription,
     ReplayPage,
+    Source,
     Subscription,
     replay_page,
 )
+from app.storage.models import Event
 from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.storage")
@@ -74,6 +77,18 @@ class EventHub:
         self._listeners: list[tuple[Callable[[Frame], None], Callable[[str], None]]] = []
         self._closed = False
         self._debts = StorageDebts()
+        self.followed: FollowedSessions | None = None
+        """The sessions of other daemons, where several share the database."""
+
+    def follow_others(self, owned: Callable[[], Collection[str]]) -> None:
+        """Begin to follow the sessions of projects that other daemons own; `owned` are this one's."""
+        self.followed = FollowedSessions(self.store, owned, self._publish_stored, lambda: bool(self._global))
+        self.followed.start()
+
+    def take_over(self, project_id: str) -> None:
+        """Send away who follows a project that this daemon owns from now on."""
+        if self.followed is not None:
+            self.followed.take_over(project_id)
 
     async def stream(self, session_id: str) -> SessionStream:
         """Return the session's stream; raise `NotFound` when there is no such session."""
@@ -94,13 +109,17 @@ class EventHub:
         self._evict()
         return found
 
-    async def subscribe(self, session_id: str, after_seq: int) -> Subscription:
+    async def subscribe(self, session_id: str, after_seq: int) -> Source:
         """Listen to one session: everything durable after `after_seq`, then what comes.
 
         Listening starts before this returns; close the subscription when done. Raises
         `NotFound`, and `HubClosed` when the daemon is stopping."""
         if self._closed:
             raise HubClosed
+        if self.followed is not None:
+            followed = await self.followed.subscribe(session_id, after_seq)
+            if followed is not None:
+                return followed
         stream = await self.stream(session_id)
         if self._closed:  # meanwhile
             raise HubClosed
@@ -135,7 +154,9 @@ class EventHub:
     @property
     def subscribers(self) -> int:
         """How many sockets listen, to one session or to all."""
-        return len(self._global) + sum(len(stream.subscribers) for stream in self._streams.values())
+        followers = self.followed.subscribers if self.followed is not None else 0
+        own = sum(len(stream.subscribers) for stream in self._streams.values())
+        return len(self._global) + own + followers
 
     def publish_globally(self, frame: Frame) -> None:
         for subscription in self._global:
@@ -150,6 +171,8 @@ class EventHub:
                 stream.emit(Heartbeat())
         for subscription in self._global:
             subscription.heartbeat()
+        if self.followed is not None:
+            self.followed.heartbeat()
 
     async def refresh_trim_points(self) -> None:
         """Learn from the storage how far each open stream's log has been trimmed."""
@@ -176,6 +199,12 @@ class EventHub:
                 queue.fail(HubClosed())
         for subscription in list(self._global):
             subscription.fail(HubClosed())
+        if self.followed is not None:
+            self.followed.close()
+
+    def _publish_stored(self, event: Event) -> None:
+        for subscription in self._global:
+            subscription.push_stored(event)
 
     async def _open(self, session_id: str) -> SessionStream:
         row, last_seq = await self.store.read(

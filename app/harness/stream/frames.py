@@ -7,17 +7,21 @@ frame is never dropped. Never: sequence numbers or storage.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from dataclasses import dataclass
 
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
-from app.events.union import MessageDelta, encode_frame
+from app.events.union import EVENT_TYPES, MessageDelta, encode_frame
+from app.storage.models import Event
 
 MAX_QUEUED_FRAMES = 2_000
 MAX_QUEUED_BYTES = 8 * 1024 * 1024
 ENOUGH_FREED = 0.75
 """How full a queue may be after merging. Merging reads the whole queue: were one frame freed
 each time, a stalled subscriber would cost every later frame that much."""
+
+_KINDS = {event.TYPE: event for event in EVENT_TYPES}
 
 
 class TooSlow(Exception):
@@ -63,6 +67,19 @@ class Frame:
         kind, channel, durable = payload.TYPE, payload.CHANNEL, payload.DURABLE
         text = encoded.decode()
         return cls(seq, kind, channel, durable, text, session_id, origin, created_at, payload)
+
+    @classmethod
+    def of_stored(cls, seq: int, event: Event) -> Frame:
+        """Return a stored event under another number. Its payload is of its class and has no fields: the
+        text is what is sent."""
+        stored = json.loads(event.frame)
+        stored.pop("parent_tool_call_id", None)
+        text = json.dumps({**stored, "seq": seq}, separators=(",", ":"))
+        payload = _KINDS[event.type].model_construct()
+        channel = payload.CHANNEL
+        return cls(
+            seq, event.type, channel, True, text, event.session_id, NO_ORIGIN, event.created_at, payload
+        )
 
 
 class FrameQueue:

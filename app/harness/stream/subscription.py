@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from app.events.payload import Origin
 from app.events.union import EVENT_TYPES, Heartbeat, Resync, Sync
@@ -21,6 +22,14 @@ PAGE_BYTES = 4 * 1024 * 1024
 """A page ends earlier at so many bytes; one frame that is larger has a page of its own."""
 NOTHING_SEEN = -1
 """The `after_seq` of a client that has to be shown all of a message in flight."""
+
+
+class Source(Protocol):
+    """What a client's frames come from: lists of `(seq, channel, text)`, in order."""
+
+    def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +161,11 @@ class GlobalSubscription:
                 origin=Origin(frame.origin.run_id, frame.origin.agent_path),
             )
         )
+
+    def push_stored(self, event: Event) -> None:
+        """Send on an event of another daemon as it is stored, with a number of this subscription."""
+        self._seq += 1
+        self._queue.push(Frame.of_stored(self._seq, event))
 
     def heartbeat(self) -> None:
         self._seq += 1
