@@ -302,6 +302,7 @@ NIGHTLY: tuple[str, ...] = (
     # on the lower ones, try a third of them, marked in the file.
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-landlock-",
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-none-",
+    # By day `test_replicas.py` ends an owner once in each way.
     "tests/e2e/test_replicas_kills.py",
     # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
     # Python, follow at night.

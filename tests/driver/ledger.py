@@ -27,6 +27,8 @@ class Ledger:
     """One session, over all lives of its daemon."""
 
     session_id: str
+    outages: bool = False
+    """Whether the database was away: a run may have failed of that."""
     messages: dict[str, str] = field(default_factory=dict)
     runs: set[str] = field(default_factory=set)
     frames: dict[int, str] = field(default_factory=dict)
@@ -62,7 +64,11 @@ class Ledger:
         runs = await get_all(client, f"/sessions/{self.session_id}/runs")
         assert self.runs <= {run["id"] for run in runs}
         for run in runs:
-            check_run(await get(client, f"/runs/{run['id']}"), {row["id"]: row for row in messages})
+            check_run(
+                await get(client, f"/runs/{run['id']}"),
+                {row["id"]: row for row in messages},
+                outages=self.outages,
+            )
         checkpoints = await get_all(client, f"/sessions/{self.session_id}/checkpoints")
         check_state(session, replayed, checkpoints)
         for frame, text in zip(replayed, texts, strict=True):
@@ -126,9 +132,10 @@ def of(frames: list[Frame], event: str, name: str) -> Counter[str]:
     return Counter(frame["payload"][name] for frame in frames if frame["type"] == event)
 
 
-def check_run(run: Frame, messages: dict[str, Frame]) -> None:
+def check_run(run: Frame, messages: dict[str, Frame], *, outages: bool = False) -> None:
     """No run, step or call is left open; what was cut off says so."""
-    assert run["state"] in ("succeeded", "interrupted"), run
+    lost = outages and (run["state"], run["reason"]) == ("failed", "unavailable")
+    assert run["state"] in ("succeeded", "interrupted", "cancelled") or lost, run
     assert run["ended_at"] is not None
     assert all(step["ended_at"] is not None for step in run["steps"]), run
     for call in run["tool_calls"]:

@@ -6,7 +6,6 @@ Owns: starting them, asking who owns the project, waiting for that. Never: what 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,10 +46,18 @@ class Replicas:
         self.daemons: dict[str, DaemonProcess] = {}
         self.project_id = ""
 
-    async def start(self, name: str, *, replicas: bool = True, project: bool = True) -> DaemonProcess:
-        config = write_config(self.folder / f"{name}.toml", self._port)
-        with config.open("a") as file:
-            file.write(f'\n[storage]\nurl = "{self.url}"\nreplicas = {str(replicas).lower()}\n')
+    async def start(
+        self, name: str, *, replicas: bool = True, project: bool = True, url: str = "", listen_url: str = ""
+    ) -> DaemonProcess:
+        """Start a daemon, again with the same settings when it was there before. `url` and `listen_url` lead
+        to the database; without them the straight way."""
+        config = self.folder / f"{name}.toml"
+        if not config.exists():
+            write_config(config, self._port)
+            lines = ["[storage]", f'url = "{url or self.url}"', f"replicas = {str(replicas).lower()}"]
+            lines += [f'listen_url = "{listen_url}"'] if listen_url else []
+            with config.open("a") as file:
+                file.write("\n".join(["", *lines, ""]))
         roots = [self.root] if project else []
         daemon = await DaemonProcess.spawn(self.folder / name, config, *roots)
         self.daemons[name] = daemon
@@ -58,12 +65,23 @@ class Replicas:
         self.project_id = self.project_id or daemon.project_id
         return daemon
 
-    async def until_owner(self, daemon: DaemonProcess) -> float:
-        """Wait until the daemon serves the project; return the seconds that it took."""
-        begun = time.monotonic()
+    async def until_owner(self, *daemons: DaemonProcess) -> DaemonProcess:
+        """Wait until one of the daemons serves the project."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                for daemon in daemons:
+                    if await owns(daemon):
+                        return daemon
+                await asyncio.sleep(0.05)
+
+
+async def owns(daemon: DaemonProcess) -> bool:
+    """Tell whether a daemon says that it owns the one project of the database."""
+    try:
         async with daemon.client() as client:
-            await until(lambda: asks(client, f"/projects/{self.project_id}", 200))
-        return time.monotonic() - begun
+            return "\nkaged_projects_owned 1" in (await client.get("/metrics")).text
+    except (OSError, httpx2.HTTPError):
+        return False
 
 
 @asynccontextmanager
@@ -77,13 +95,6 @@ async def prepared(folder: Path, url: str, model_port: int) -> AsyncIterator[Rep
     finally:
         for daemon in made.daemons.values():
             await daemon.kill()
-
-
-async def asks(client: httpx2.AsyncClient, path: str, status: int) -> bool:
-    try:
-        return (await client.get(path)).status_code == status
-    except httpx2.TransportError:
-        return False
 
 
 async def until(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> None:
