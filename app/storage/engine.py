@@ -253,7 +253,8 @@ class PostgresDatabase(Database):
 
     def begin(self, connection: Connection, *, durable: bool) -> None:
         connection.begin()
-        if not durable:
+        # What another daemon has read must not be gone after a crash of the server.
+        if not durable and not self._shared:
             connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
 
     def holds(self, connection: Connection) -> bool:
