@@ -12,7 +12,7 @@ from contextlib import suppress
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.api.chat.attendance import ClientLeft
+from app.api.attendance import ClientLeft
 from app.errors import KagedError
 
 KEEP_ALIVE = b": keep-alive\n\n"

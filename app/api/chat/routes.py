@@ -17,8 +17,8 @@ from starlette.types import Receive
 
 from app.access.scopes import Principal
 from app.api.access_middleware import SECRET_KEY
+from app.api.attendance import ClientLeft, attended, until_gone, until_refused
 from app.api.chat.answers import Ended, RunAnswer
-from app.api.chat.attendance import ClientLeft, attended, until_gone, until_refused
 from app.api.chat.conversation import refuse_unsupported
 from app.api.chat.event_stream import DONE, EventStream, event
 from app.api.chat.models import served_agent, served_agents
