@@ -17,7 +17,7 @@ import orjson
 import pytest
 
 from app.bridges.processes import proc
-from app.bridges.processes.tcp_peers import peer_descends
+from app.bridges.processes.tcp_peers import peer_descends, peer_descends_through
 from tests.driver.kaged import COMMAND, PROJECT_YAML, ROOT, WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("security.daemon_token")
@@ -218,3 +218,27 @@ def test_a_connection_from_elsewhere_is_of_no_process_here() -> None:
         with socket.create_connection(here) as client:
             assert not peer_descends(client.getsockname(), here)
         assert peer_descends(("192.0.2.1", 9), here)  # it is gone, or it never was
+
+
+def test_a_client_that_another_daemon_stands_for_is_looked_for_where_it_is_connected() -> None:
+    program = (
+        "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); sys.stdin.read()"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as own:
+        command = [sys.executable, "-c", program, str(other.getsockname()[1])]
+        through, here = other.getsockname(), own.getsockname()
+        with (
+            socket.create_connection(here) as passing,
+            socket.create_connection(through) as stranger,
+            subprocess.Popen(command, stdin=subprocess.PIPE) as child,
+        ):
+            strangers, _ = other.accept()
+            accepted, address = other.accept()
+            with strangers, accepted:
+                peer, elsewhere = passing.getsockname(), ("192.0.2.1", 9)
+                assert peer_descends_through(address, through, peer, here)
+                assert peer_descends_through(address, through, elsewhere, here)
+                assert not peer_descends_through(stranger.getsockname(), through, peer, here)
+                assert not peer_descends_through(elsewhere, through, elsewhere, here)
+                assert peer_descends_through(elsewhere, through, peer, here)  # it is gone
+            child.kill()

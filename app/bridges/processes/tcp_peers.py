@@ -109,6 +109,15 @@ def peer_descends(peer: Address, here: Address) -> bool:
     return descends or _has_left(found, theirs, mine, looks=_LOOKS if ending else 1)
 
 
+def peer_descends_through(client: Address, server: Address, peer: Address, here: Address) -> bool:
+    """Answer as `peer_descends` for the client of another process, which passes its request on from `peer` to
+    `here`. Where that process is on another machine, only a client on this one is known."""
+    on_this_machine = _socket(_end(peer), _end(here)) is not None
+    if not on_this_machine and _socket(_end(client), _end(server)) is None:
+        return False
+    return peer_descends(client, server)
+
+
 def _socket(local: End, remote: End) -> TcpSocket | None:
     """Return the socket between two ends: by a question, and by the tables when the kernel names none. The
     tables have every socket, and reading them takes milliseconds with some hundred connections."""
