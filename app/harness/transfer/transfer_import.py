@@ -97,6 +97,9 @@ class SessionImports:
         """Return the session as one of the project that it belongs to here."""
         project = self._projects.by_slug(found.project)
         if project is None:
+            elsewhere = await self._storage.read(lambda uow: uow.projects.named(found.project))
+            if elsewhere is not None:
+                self._projects.require_here(elsewhere)
             raise Conflict(
                 f"The session belongs to project {found.project!r}, which is not loaded here.",
                 reason="project_not_loaded",

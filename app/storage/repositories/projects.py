@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete
+from sqlalchemy import delete, or_
 
 from app.storage.models import Project, ProjectTrust
 from app.storage.pages import Page
@@ -16,6 +16,11 @@ class ProjectRepository(RowsById[Project]):
     def by_root(self, root: str) -> Project | None:
         """Return the project of a root folder; None when it was never loaded."""
         return self._first(self.c.root == storable(root))
+
+    def named(self, name: str) -> str | None:
+        """Return the id of the one project with this id or slug; None when there is none, or several."""
+        rows = self._sorted(or_(self.c.id == storable(name), self.c.slug == storable(name)))
+        return rows[0].id if len(rows) == 1 else None
 
     def remove(self, project_id: str) -> None:
         """Delete a project to which nothing belongs; Conflict when something does."""
