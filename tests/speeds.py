@@ -14,6 +14,8 @@ from collections.abc import Iterable
 SLOW: tuple[str, ...] = (
     "tests/attacks/test_attacks.py",
     "tests/e2e/test_replicas.py",
+    "tests/e2e/test_replicas_forwarding.py",
+    "tests/api/test_forwarding.py",
     "tests/storage/test_leases.py",
     "tests/bridges/test_guardian_deadline.py",
     "tests/e2e/test_kill.py",

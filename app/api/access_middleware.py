@@ -7,6 +7,8 @@ Keeps S15 of docs/security.md.
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,9 +24,10 @@ from app.api.access_rules import (
     check_write,
 )
 from app.api.base_path import check_prefix
-from app.api.project_owner import require_owned
+from app.api.passage import clients_ends
+from app.api.project_owner import Owners
 from app.api.rate_limits import RateLimits
-from app.bridges.processes.tcp_peers import PEER_KEY, Peer
+from app.bridges.processes.tcp_peers import PEER_KEY, Peer, peer_descends_through
 from app.config import Settings
 from app.errors import Forbidden, KagedError, Unauthenticated
 
@@ -36,8 +39,9 @@ LAUNCH_PATH = "/launch"
 class AccessMiddleware:
     """Pure ASGI, so that streams and WebSockets pass untouched."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, limits: RateLimits) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, limits: RateLimits, owners: Owners) -> None:
         self._app = app
+        self._owners = owners
         self._limits = limits
         self._settings = settings
         self._hosts = allowed_hosts(settings)
@@ -45,6 +49,12 @@ class AccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
             await self._admit(scope)
+        if PRINCIPAL_KEY in scope:
+            services, principal = scope["app"].state.services, scope[PRINCIPAL_KEY]
+            taken = await self._owners.take(services, principal, scope, receive, send)
+            if taken is None:
+                return
+            receive = taken
         await self._app(scope, receive, send)
 
     async def _admit(self, scope: Scope) -> None:
@@ -70,8 +80,6 @@ class AccessMiddleware:
         await connection.app.state.bound_operations.check(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
-        if scope["type"] == "http":  # streams come from the database, wherever the owner is
-            await require_owned(services, scope)
         scope[PRINCIPAL_KEY] = principal
         scope[SECRET_KEY] = secret
 
@@ -90,9 +98,21 @@ async def refuse_descendant(scope: Scope) -> None:
     """Refuse a client that the daemon started itself: a command of an agent must not act as the operator.
     Looked up once per connection, off the event loop."""
     peer: Peer = scope.get("state", {}).get(PEER_KEY) or Peer()
-    if await peer.descends(scope.get("client"), scope.get("server")):
+    if await peer.descends(scope.get("client"), scope.get("server")) or await _came_round(scope):
         raise Forbidden(
             "A process that the daemon started may not act as the operator. Run the command outside the "
             "daemon, or give it a token of its agent (`kaged token create NAME --session ID --agent PATH`).",
             reason="started_by_daemon",
         )
+
+
+async def _came_round(scope: Scope) -> bool:
+    """Tell whether the daemon's own descendant has asked another daemon on this machine, which has passed the
+    request on."""
+    ends, peer, here = clients_ends(scope), scope.get("client"), scope.get("server")
+    if ends is None or peer is None or here is None:
+        return False
+    try:
+        return await asyncio.to_thread(peer_descends_through, *ends, peer, here)
+    except (OSError, ValueError):
+        return False

@@ -49,6 +49,8 @@ from app.api.idempotency import Idempotency
 from app.api.kaged_route import PREFIX
 from app.api.mcp import endpoint as mcp
 from app.api.openapi_document import document_of, document_text
+from app.api.owner_rules import ReadsFromRows
+from app.api.project_owner import Owners
 from app.api.rate_limits import RateLimits
 from app.api.scope_rules import BoundOperations
 from app.api.web import mount as web_page
@@ -127,7 +129,8 @@ def build_application(
     install_error_handlers(app)
     # The last one added is the outermost.
     app.state.limits = RateLimits(settings.limits)
-    app.add_middleware(AccessMiddleware, settings=settings, limits=app.state.limits)
+    owners = Owners(ReadsFromRows(_ROUTES))
+    app.add_middleware(AccessMiddleware, settings=settings, limits=app.state.limits, owners=owners)
     app.add_middleware(BoundaryMiddleware, settings=settings)
     if settings.daemon.access_log:
         app.add_middleware(AccessLogMiddleware, routes=app.router.routes)

@@ -5,6 +5,7 @@ Owns: the frames and their limits. Never: acting on them (`stream`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import orjson
@@ -135,6 +136,12 @@ def error_text(error: KagedError, redactor: Redactor) -> str:
     given: dict[str, Any] = {"details": details} if details else {}
     frame = FrameError(code=error.code, message=message, **given)
     return _socket_frame("error", frame.model_dump(exclude_unset=True))
+
+
+def owners_error_text(error: Mapping[str, Any]) -> str:
+    """Return the error frame for the `error` with which the owner of the session has refused a command."""
+    given = {name: error[name] for name in FrameError.model_fields if error.get(name) is not None}
+    return _socket_frame("error", FrameError.model_validate(given).model_dump(exclude_unset=True))
 
 
 def _socket_frame(frame_type: str, payload: dict[str, Any]) -> str:

@@ -107,13 +107,16 @@ async def _look(services: Services) -> Readiness:
 
 def _check_replicas(services: Services) -> Check:
     """A daemon that owns nothing stands by, and is ready."""
-    ownership = services.decisions.ownership
-    assert ownership is not None
+    ownership, forwarding = services.decisions.ownership, services.decisions.forwarding
+    assert ownership is not None and forwarding is not None
     detail = (
         f"This daemon owns {len(ownership.served)} projects; other daemons own {ownership.of_others}; "
         f"nobody owns {ownership.unserved}."
     )
-    return Check(status="warning" if ownership.unserved else "ok", detail=detail)
+    unreachable = len(forwarding.unreachable)
+    if unreachable:
+        detail += f" {unreachable} of the other daemons cannot be reached; the log says where."
+    return Check(status="warning" if ownership.unserved or unreachable else "ok", detail=detail)
 
 
 def _check_sandbox(services: Services) -> Check:

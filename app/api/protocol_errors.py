@@ -47,5 +47,5 @@ def protocol_error(error: KagedError, message: str) -> bytes:
 
 def retried(error: KagedError) -> bool:
     """Tell whether a client does well to send the same request again by itself. It does not where a run of
-    the agent has begun, or somebody else has to act first."""
-    return error.status in (408, 429, 503)
+    the agent has begun, or may have, or somebody else has to act first."""
+    return error.status in (408, 429, 503) and error.details.get("reason") != "outcome_unknown"

@@ -24,6 +24,7 @@ from app.api.client_frames import (
     Ping,
     Subscribe,
     error_text,
+    owners_error_text,
     parse_client_frame,
     pong_text,
 )
@@ -39,13 +40,11 @@ from app.api.close_codes import (
 from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
 from app.api.error_handlers import close_code, close_reason, offered_subprotocol, refuse_websocket
 from app.api.kaged_route import PREFIX
-from app.api.operator_audit import note
-from app.api.project_owner import require_owned
 from app.api.rate_limits import Allowance, RateLimits
-from app.api.schemas.interactions import answer_in
 from app.api.scope_rules import READS_SESSION
+from app.api.socket_commands import SocketCommands
 from app.daemon.services import Services
-from app.errors import BadRequest, Forbidden, KagedError, StorageError
+from app.errors import BadRequest, KagedError, StorageError
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
 from app.harness.stream.subscription import Source
 
@@ -123,7 +122,7 @@ class _Socket:
         self._services = services
         self._principal = principal
         self._source = source
-        self._session_id = session_id
+        self._commands = SocketCommands(websocket, services, principal, session_id)
         self._channels: frozenset[str] | None = None
         self._bad_frames = 0
         self._active_at = time.monotonic()
@@ -223,34 +222,10 @@ class _Socket:
                 await self._send_text(pong_text(frame))
             case Subscribe():
                 self._channels = frozenset(frame.channels)
-            case Cancel():
-                await self._services.sessions.cancel(await self._session_to_steer(), self._principal.actor)
-                await self._note("cancel_session")
-            case Pause():
-                await self._services.sessions.pause(await self._session_to_steer(), self._principal.actor)
-                await self._note("pause_session")
-            case Answer():
-                session_id, answer = await self._session_to_steer(), answer_in(frame.body())
-                await self._services.sessions.interactions.answer(
-                    session_id, frame.interaction_id, answer, self._principal.actor
-                )
-                await self._note("answer_interaction", interaction_id=frame.interaction_id)
-
-    async def _note(self, operation: str, **more: str) -> None:
-        data = {"session_id": self._session_id, **more, "by": "websocket"}
-        noting = note(self._services.storage, self._principal.actor, operation, data)
-        # The row is stored also when the client disconnects right after its command.
-        await asyncio.shield(asyncio.ensure_future(noting))
-
-    async def _session_to_steer(self) -> str:
-        if not self._principal.may_write:
-            raise Forbidden("This token may only read.", reason="read_only")
-        if self._session_id is None:
-            raise BadRequest(
-                "This socket serves all sessions; use the WebSocket of the session.", reason="no_session"
-            )
-        await require_owned(self._services, self._websocket.scope)
-        return self._session_id
+            case Cancel() | Pause() | Answer():
+                refused = await self._commands.follow(frame)
+                if refused is not None:
+                    await self._send_text(owners_error_text(refused))
 
     async def _watch(self) -> None:
         """Close the socket of a client that stalls, is idle, or lost its access."""

@@ -85,7 +85,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_system(),
         *_daemon(settings),
         await _storage(settings),
-        *await _owners(settings),
+        *await owner_findings(settings),
         *await _trusted_by_upgrade(settings),
         *await asyncio.to_thread(_project),
         *await _sandbox(settings),
@@ -173,7 +173,7 @@ async def _storage(settings: Settings) -> Finding:
     return Finding("storage", "postgresql", "ok", f"{report.database}, schema {report.schema}")
 
 
-async def _owners(settings: Settings) -> list[Finding]:
+async def owner_findings(settings: Settings) -> list[Finding]:
     """Return which daemon owns each project, where several share the database."""
     url = settings.storage.url
     if url is None or not settings.storage.replicas:
@@ -182,10 +182,15 @@ async def _owners(settings: Settings) -> list[Finding]:
         states = await backup.project_owners(url.get_secret_value(), settings.daemon.data_dir)
     except KagedError:
         return []  # the storage's own finding says what is wrong
+    urls = sorted({one.owner_url for one in states if not one.expired})
+    reached = dict(zip(urls, await asyncio.gather(*map(_answers, urls)), strict=True))
+    advice = "correct storage.replica_url of that daemon: the others pass requests on to it there"
     return [
         Finding("replicas", one.root, "absent", "no daemon owns it now")
         if one.expired
         else Finding("replicas", one.root, "ok", f"owned by the daemon at {one.owner_url}")
+        if reached[one.owner_url]
+        else Finding("replicas", one.root, "problem", f"nothing answers at {one.owner_url}", advice)
         for one in states
     ]
 
@@ -291,18 +296,26 @@ def _web(settings: Settings) -> Iterator[Finding]:
 async def _server(name: str, base_url: str) -> Finding:
     """Return the finding about a provider without a credential; one on this machine is looked for."""
     address = urlsplit(base_url)
-    base_url = without_credentials(base_url)
+    shown = without_credentials(base_url)
     if address.hostname not in _LOOPBACK:
-        return Finding("providers", name, "ok", f"{base_url}, without a credential")
-    port = address.port or (443 if address.scheme == "https" else 80)
+        return Finding("providers", name, "ok", f"{shown}, without a credential")
+    if not await _answers(base_url):
+        advice = _OLLAMA if name == "ollama" else "start that server"
+        return Finding("providers", name, "absent", f"nothing answers at {shown}", advice)
+    return Finding("providers", name, "ok", f"a server answers at {shown}")
+
+
+async def _answers(url: str) -> bool:
+    """Tell whether anything takes connections at an address."""
+    address = urlsplit(url)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
+            port = address.port or (443 if address.scheme == "https" else 80)
             _, writer = await asyncio.open_connection(address.hostname, port)
         writer.close()
-    except (OSError, TimeoutError):
-        advice = _OLLAMA if name == "ollama" else "start that server"
-        return Finding("providers", name, "absent", f"nothing answers at {base_url}", advice)
-    return Finding("providers", name, "ok", f"a server answers at {base_url}")
+    except (OSError, TimeoutError, ValueError):
+        return False
+    return True
 
 
 def _language_servers(settings: Settings) -> list[Finding]:

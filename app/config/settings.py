@@ -19,6 +19,7 @@ from app.config.section import Section
 MEBIBYTE = 1024 * 1024
 _BASE_PATH = re.compile(r"(?>(?:/[A-Za-z0-9._-]++)+)")
 _LONGEST_BASE_PATH = 200
+_DAEMON_URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?")
 
 
 def _as_list(value: object) -> object:
@@ -87,14 +88,23 @@ class AuthSettings(Section):
     allow_insecure_remote: bool = False
 
 
+def _daemon_url(text: str) -> str:
+    if _DAEMON_URL.fullmatch(text) is None:
+        raise ValueError(
+            "must be the address at which the other daemons reach this one, with its base path and without a "
+            "user name, for example https://kaged-1.example.org"
+        )
+    return text.rstrip("/")
+
+
 class StorageSettings(Section):
     """`url` None means the SQLite file in the data folder; a retention that is None keeps everything.
-    `replicas`: several daemons use the database, and each tells clients its `replica_url`. `listen_url` is
-    the server itself where `url` is a pooler's."""
+    `replicas`: several daemons use the database, and each is reached by the others at its `replica_url`.
+    `listen_url` is the server itself where `url` is a pooler's."""
 
     url: SecretStr | None = None
     replicas: bool = False
-    replica_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    replica_url: Annotated[str, AfterValidator(_daemon_url)] | None = None
     listen_url: SecretStr | None = None
     event_retention_days: int = Field(default=30, ge=1)
     event_retention_mb: int = Field(default=1024, ge=1)

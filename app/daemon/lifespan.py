@@ -18,6 +18,7 @@ from app import __version__
 from app.access.tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
+from app.bridges.network.daemon_client import DaemonClient
 from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.processes.deadline import Deadline
 from app.bridges.pty.manager import TerminalManager
@@ -33,6 +34,7 @@ from app.daemon.bridge_audit import BridgeAudit
 from app.daemon.cage_setup import plugin_cages
 from app.daemon.code_services import open_code_services
 from app.daemon.debug_adapters import debug_adapters
+from app.daemon.forwarding import Forwarding
 from app.daemon.gauges import (
     show_children,
     show_ownership,
@@ -274,6 +276,8 @@ async def _end(services: Services, resources: SessionResources) -> None:
     """Begin nothing more, drain the sessions, then end what they worked with."""
     if services.decisions.ownership is not None:
         await services.decisions.ownership.aclose()
+    if services.decisions.forwarding is not None:
+        await services.decisions.forwarding.aclose()
     await services.management.aclose()
     await services.sessions.drain(services.settings.daemon.shutdown_grace_seconds)
     await resources.notes.aclose()
@@ -343,13 +347,13 @@ async def _assemble(
         hooks=resources.hooks,
         metrics=base.telemetry.metrics,
         management=management,
-        decisions=_decisions(loader, sessions, management, resources, ownership),
+        decisions=await _decisions(loader, sessions, management, resources, ownership),
         redactor=redactor,
         machine=Machine(settings, resources.processes.tier, resources.terminals),
     )
 
 
-def _decisions(
+async def _decisions(
     loader: ProjectLoader,
     sessions: SessionManager,
     management: ProjectManagement,
@@ -357,7 +361,9 @@ def _decisions(
     ownership: Ownership | None,
 ) -> ProjectDecisions:
     hooks, languages, worktrees = resources.hooks, resources.languages, resources.notes.worktrees
-    return ProjectDecisions(loader, sessions, management.workflows, hooks, languages, worktrees, ownership)
+    forwarding = None if ownership is None else Forwarding(ownership, await DaemonClient.open())
+    workflows = management.workflows
+    return ProjectDecisions(loader, sessions, workflows, hooks, languages, worktrees, ownership, forwarding)
 
 
 def _tools(

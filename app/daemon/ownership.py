@@ -117,19 +117,24 @@ class Ownership:
             raise problem
 
     def problem(self, project_id: str) -> Unavailable | None:
-        """Return why a project is not served here; None when there is no such project."""
+        """Return why a project is not served here; None when there is no such project. `details.url` is the
+        address of the daemon that owns it."""
         state = self._known.get(project_id)
+        owned = state is not None and not self._is_free(project_id)
+        if project_id in self._problems and not owned:
+            return self._problems[project_id]
         if state is None:
             return None
-        if project_id in self._problems and self._is_free(project_id):
-            return self._problems[project_id]
         details = {"project_id": project_id, "retry_after_seconds": RETRY_SECONDS}
-        if self._is_free(project_id):
-            said = "No daemon owns the project at this moment; one takes it within seconds."
-        else:
+        said = "No daemon owns the project at this moment; one takes it within seconds."
+        if owned:
             said = f"The project is owned by the daemon at {state.owner_url}. Ask that one."
             details["url"] = state.owner_url
         return Unavailable(said, reason="project_elsewhere", details=details)
+
+    def others(self) -> dict[str, str]:
+        """Return the projects that other daemons own, with their addresses, as of a second ago at most."""
+        return {key: state.owner_url for key, state in self._known.items() if not self._is_free(key)}
 
     # -- for the loader ---------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.bridges.lsp.manager import LanguageServers
+from app.daemon.forwarding import Forwarding
 from app.daemon.ownership import Ownership
 from app.errors import Conflict
 from app.harness.checkpoints.worktrees import Worktrees
@@ -29,6 +30,8 @@ class ProjectDecisions:
     worktrees: Worktrees
     ownership: Ownership | None = None
     """Where several daemons share the database: which projects are this one's."""
+    forwarding: Forwarding | None = None
+    """Where several daemons share the database: the way to the others."""
 
     async def grant(self, project_id: str, digest: str, *, always: bool = False, actor: str) -> LoadedProject:
         """Let the version of a project that `digest` names act, and begin the runs that waited for it.

@@ -400,3 +400,25 @@ def test_a_variable_with_thousands_of_sections_is_refused_by_its_name(load: Any)
     name = "KAGED_" + "__".join("B" * 5_000)
     with pytest.raises(ConfigError, match=r"^KAGED_B__B.*nested more than 32 levels deep"):
         load(environ={name: "1"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "kaged-1.example.org",
+        "https://",
+        "http://me:secret@one",
+        "https://one/?a=1",
+        "ftp://one",
+        "https://a b",
+    ],
+)
+@pytest.mark.requirement("replicas.forwarding")
+def test_an_address_at_which_no_daemon_can_be_reached_is_refused_in_words(load: Any, address: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(f'[storage]\nreplica_url = "{address}"\n')
+    said = str(problems(error)["storage.replica_url"])
+    assert "the other daemons reach this one" in said and "https://kaged-1.example.org" in said
+    assert (
+        load('[storage]\nreplica_url = "https://one:1/shop/"\n').storage.replica_url == "https://one:1/shop"
+    )

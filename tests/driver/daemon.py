@@ -116,6 +116,7 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
                 BasePath(app, settings.daemon.base_path),
                 log_level="warning",
                 access_log=False,
+                proxy_headers=False,
                 server_header=False,
                 http=bounded_http(settings.limits.connections_per_address),
                 ws=BoundedWebSocket,

@@ -45,19 +45,19 @@ class Replicas:
         self.root = folder / "shop"
         self.daemons: dict[str, DaemonProcess] = {}
         self.project_id = ""
+        self._storage: dict[str, dict[str, str]] = {}
 
     async def start(
-        self, name: str, *, replicas: bool = True, project: bool = True, url: str = "", listen_url: str = ""
+        self, name: str, *, replicas: bool = True, project: bool = True, **storage: str
     ) -> DaemonProcess:
-        """Start a daemon, again with the same settings when it was there before. `url` and `listen_url` lead
-        to the database; without them the straight way."""
-        config = self.folder / f"{name}.toml"
-        if not config.exists():
-            write_config(config, self._port)
-            lines = ["[storage]", f'url = "{url or self.url}"', f"replicas = {str(replicas).lower()}"]
-            lines += [f'listen_url = "{listen_url}"'] if listen_url else []
-            with config.open("a") as file:
-                file.write("\n".join(["", *lines, ""]))
+        """Start a daemon. `storage` has further settings of the section; a daemon that was there before keeps
+        them."""
+        storage = {"url": self.url, **self._storage.get(name, {}), **storage}
+        self._storage[name] = storage
+        config = write_config(self.folder / f"{name}.toml", self._port)
+        with config.open("a") as file:
+            file.write(f"\n[storage]\nreplicas = {str(replicas).lower()}\n")
+            file.writelines(f'{key} = "{value}"\n' for key, value in storage.items())
         roots = [self.root] if project else []
         daemon = await DaemonProcess.spawn(self.folder / name, config, *roots)
         self.daemons[name] = daemon

@@ -24,6 +24,7 @@ from tests.driver.replicas import (
     Replicas,
     Work,
     new_session,
+    owns,
     post,
     prepared,
     until,
@@ -58,19 +59,12 @@ async def test_the_other_daemon_says_who_owns_a_project_until_that_one_stops(
     assert [len(one.projects) for one in (first, second)] == [1, 0]
     async with first.client() as client, second.client() as other:
         session_id = await new_session(client, replicas.project_id)
-        body = {"project_id": replicas.project_id}
-        refused = [
-            await other.get(f"/projects/{replicas.project_id}"),
-            await other.get(f"/sessions/{session_id}"),
-            await other.post(f"/sessions/{session_id}/messages", json={"content": "Hello"}),
-            await other.post("/sessions", json=body),
-            await other.post("/projects/load", json={"path": str(replicas.root)}),
-        ]
-        for answer in refused:
-            assert answer.status_code == 503, answer.text
-            details = answer.json()["error"]["details"]
-            assert (details["reason"], details["url"]) == ("project_elsewhere", first.url)
-            assert int(answer.headers["retry-after"]) > 0
+        exported = (await client.get(f"/sessions/{session_id}/export")).content
+        refused = await other.post("/sessions/import", content=exported)
+        assert refused.status_code == 503, refused.text
+        details = refused.json()["error"]["details"]
+        assert (details["reason"], details["url"]) == ("project_elsewhere", first.url)
+        assert int(refused.headers["retry-after"]) > 0
         listed = (await other.get("/sessions")).json()["items"]
         assert [row["id"] for row in listed] == [session_id]
         assert (await client.get("/sessions")).status_code == 200  # its token is still good
@@ -106,11 +100,15 @@ async def test_the_other_daemon_streams_a_session_until_it_takes_it_over(
                 ledger.received(frame, str(text))
                 if frame["type"] == "session.state" and frame["payload"]["state"] == "idle":
                     break
-            await follower.send('{"type": "cancel"}')
-            refused = await frame_of_type(follower, "error")
-            assert refused["payload"]["details"]["url"] == first.url
             ended = await frame_of_type(all_sessions, "run.ended")
             assert ended["session_id"] == session_id
+            await follower.send('{"type": "answer", "interaction_id": "itx_1", "answer": "allow"}')
+            refused = await frame_of_type(follower, "error")
+            assert refused["payload"]["code"] == "not_found"
+            ledger.acknowledged(await post(client, session_id, "Please stall"))
+            await until(lambda: len(work.asked) == 2)
+            await follower.send('{"type": "cancel"}')
+            await until(lambda: idle(first, session_id))
             await first.kill()
             with pytest.raises(ConnectionClosed):
                 async with asyncio.timeout(WAIT_SECONDS):
@@ -156,9 +154,7 @@ async def test_a_run_of_a_killed_owner_goes_on_at_the_other_one_and_is_done_once
         await until(lambda: idle(second, ledger.session_id))
     assert len(work.asked) == 2
     again = await replicas.start("first", project=False)
-    async with again.client() as client:
-        answer = await client.get(f"/sessions/{ledger.session_id}")
-        assert answer.json()["error"]["details"]["url"] == second.url
+    assert not await owns(again)
 
 
 def ended_children(daemon: DaemonProcess) -> list[proc.Process]:
@@ -200,9 +196,7 @@ async def test_the_command_of_a_stopped_owner_writes_nothing_after_the_takeover(
     await first.ready(WAIT_SECONDS)  # it has started again
     assert first.projects == []
     await until(lambda: not ended_children(first))  # it reaps what it had
-    async with first.client() as client:
-        answer = await client.get(f"/sessions/{session_id}")
-        assert answer.json()["error"]["details"]["url"] == second.url
+    assert not await owns(first)
     assert lines.read_text() == written
     assert await state_of(second, session_id) == "paused"
     assert len(work.asked) == 1
@@ -225,12 +219,7 @@ async def test_after_a_restart_of_the_database_one_daemon_owns_the_project(
     await asyncio.to_thread(postgres_server.start)
 
     async def owners() -> list[DaemonProcess]:
-        found = []
-        for daemon in (first, second):
-            async with daemon.client() as client:
-                if (await client.get(f"/sessions/{session_id}")).status_code == 200:
-                    found.append(daemon)
-        return found
+        return [daemon for daemon in (first, second) if await owns(daemon)]
 
     async def one_owner() -> bool:
         try:

@@ -10,5 +10,6 @@ REPLICAS: dict[str, str] = {
     "replicas.takeover": "a project of a killed daemon goes on at another one, and no run is done twice",
     "replicas.elsewhere": "a daemon that does not own a project says which one does",
     "replicas.streams": "a daemon streams the stored events of every session, also of another daemon's",
+    "replicas.forwarding": "a daemon answers for a project of another one, and no command is done twice",
     "replicas.files": "a project is served only where its files are",
 }
