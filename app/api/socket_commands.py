@@ -20,9 +20,16 @@ from app.api.kaged_route import PREFIX
 from app.api.operator_audit import note
 from app.api.passage import credentials_of
 from app.api.schemas.interactions import answer_in
-from app.daemon.forwarding import OwnersAnswer
 from app.daemon.services import Services
 from app.errors import BadRequest, Forbidden
+
+
+class OwnerRefused(Exception):
+    """Another daemon owns the project, and has refused a command with this `error`."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(error.get("message"))
+        self.error = error
 
 
 class SocketCommands:
@@ -34,13 +41,12 @@ class SocketCommands:
         self._websocket, self._services, self._principal = websocket, services, principal
         self._session_id = session_id
 
-    async def follow(self, frame: Cancel | Pause | Answer) -> Mapping[str, Any] | None:
-        """Do what a frame asks. Returns the `error` of the owner's answer when another daemon owns the
-        project and refuses; raises `KagedError` when this one does."""
+    async def follow(self, frame: Cancel | Pause | Answer) -> None:
+        """Do what a frame asks. Raises `OwnerRefused` when another daemon owns the project and refuses, and
+        `KagedError` when this one does."""
         session_id = self._session_to_steer()
-        answer = await self._owners_answer(session_id, *_request_of(frame))
-        if answer is not None:
-            return answer.error
+        if await self._done_by_owner(session_id, *_request_of(frame)):
+            return
         sessions, actor = self._services.sessions, self._principal.actor
         match frame:
             case Cancel():
@@ -53,21 +59,22 @@ class SocketCommands:
                 given = answer_in(frame.body())
                 await sessions.interactions.answer(session_id, interaction_id, given, actor)
                 await self._note("answer_interaction", interaction_id=interaction_id)
-        return None
 
-    async def _owners_answer(
-        self, session_id: str, path: str, body: Mapping[str, Any] | None
-    ) -> OwnersAnswer | None:
-        """Send a command to the daemon that owns the session; None when that is this one."""
+    async def _done_by_owner(self, session_id: str, path: str, body: Mapping[str, Any] | None) -> bool:
+        """Have another daemon do it that owns the project; return whether there is one. Raises
+        `OwnerRefused`."""
         forwarding = self._services.decisions.forwarding
         if forwarding is None:
-            return None
+            return False
         row = await self._services.storage.read(lambda uow: uow.sessions.get(session_id))
         if row is None:
-            return None
+            return False
         credentials = credentials_of(self._websocket, self._websocket.scope.get(SECRET_KEY))
         address = f"{PREFIX}/sessions/{session_id}/{path}"
-        return await forwarding.command(row.project_id, "POST", address, body, credentials)
+        answer = await forwarding.command(row.project_id, "POST", address, body, credentials)
+        if answer is not None and answer.error is not None:
+            raise OwnerRefused(answer.error)
+        return answer is not None
 
     async def _note(self, operation: str, **more: str) -> None:
         data = {"session_id": self._session_id, **more, "by": "websocket"}

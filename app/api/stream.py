@@ -42,7 +42,7 @@ from app.api.error_handlers import close_code, close_reason, offered_subprotocol
 from app.api.kaged_route import PREFIX
 from app.api.rate_limits import Allowance, RateLimits
 from app.api.scope_rules import READS_SESSION
-from app.api.socket_commands import SocketCommands
+from app.api.socket_commands import OwnerRefused, SocketCommands
 from app.daemon.services import Services
 from app.errors import BadRequest, KagedError, StorageError
 from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
@@ -223,9 +223,10 @@ class _Socket:
             case Subscribe():
                 self._channels = frozenset(frame.channels)
             case Cancel() | Pause() | Answer():
-                refused = await self._commands.follow(frame)
-                if refused is not None:
-                    await self._send_text(owners_error_text(refused))
+                try:
+                    await self._commands.follow(frame)
+                except OwnerRefused as refusal:
+                    await self._send_text(owners_error_text(refusal.error))
 
     async def _watch(self) -> None:
         """Close the socket of a client that stalls, is idle, or lost its access."""

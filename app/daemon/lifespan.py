@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,7 @@ from app.daemon.gauges import (
 from app.daemon.log_store import stored_log
 from app.daemon.machine import Machine
 from app.daemon.mcp_services import agent_servers
+from app.daemon.notice_listener import others_heard
 from app.daemon.ownership import Ownership
 from app.daemon.plugin_storage import StoredPluginValues
 from app.daemon.process_services import open_processes
@@ -72,9 +73,7 @@ from app.harness.transfer.transfer_import import SessionImports
 from app.harness.uploads.service import trim_uploads_forever
 from app.harness.workflows.tool_port import WorkflowTools
 from app.observability import Redactor, Telemetry
-from app.storage.engine import open_database
 from app.storage.leases import Replica
-from app.storage.notices import Notices
 from app.storage.storage import Storage
 from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.authorisation.guard import built_in
@@ -215,34 +214,11 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
             else:
                 services.management.workflows.begin()
                 await services.decisions.ownership.start()
-            async with _others_heard(settings, hub):
+            async with others_heard(settings, hub):
                 yield services
         finally:
             await _cancelled(tasks)
             await _end(services, resources)
-
-
-@asynccontextmanager
-async def _others_heard(settings: Settings, hub: EventHub) -> AsyncIterator[None]:
-    """Wake who follows sessions of other daemons when these commit something."""
-    followed, leases = hub.followed, hub.store.leases
-    url = settings.storage.listen_url or settings.storage.url
-    if followed is None or leases is None or url is None:
-        yield
-        return
-    loop = asyncio.get_running_loop()
-
-    def deliver(text: str) -> None:
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(followed.notice, text)
-
-    database = open_database(url.get_secret_value(), settings.daemon.data_dir)
-    notices = Notices(database, leases.owner.id, deliver)
-    notices.start()
-    try:
-        yield
-    finally:
-        await asyncio.to_thread(notices.close)
 
 
 def _plugins(

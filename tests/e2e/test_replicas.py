@@ -102,7 +102,7 @@ async def test_the_other_daemon_streams_a_session_until_it_takes_it_over(
                     break
             ended = await frame_of_type(all_sessions, "run.ended")
             assert ended["session_id"] == session_id
-            await follower.send('{"type": "answer", "interaction_id": "itx_1", "answer": "allow"}')
+            await follower.send('{"type": "answer", "interaction_id": "itx_1", "answer": "once"}')
             refused = await frame_of_type(follower, "error")
             assert refused["payload"]["code"] == "not_found"
             ledger.acknowledged(await post(client, session_id, "Please stall"))
