@@ -81,8 +81,19 @@ def test_the_daemon_is_reached_from_this_machine_only_or_through_the_proxy() -> 
     assert set(behind["proxy"]["networks"]).isdisjoint(behind["postgres"]["networks"])
 
 
-def test_one_daemon_uses_a_database_at_a_time() -> None:
-    assert daemon("compose.postgres.yaml")["scale"] == 1
+def test_two_daemons_share_the_database_and_the_project_and_nothing_else() -> None:
+    services = compose("compose.postgres.yaml")["services"]
+    first, second = services["kaged"], services["kaged-2"]
+    assert first["environment"]["KAGED_STORAGE__REPLICAS"] == "true"
+    for name, one in (("kaged", first), ("kaged-2", second)):
+        assert one["environment"]["KAGED_STORAGE__REPLICA_URL"] == f"http://{name}:7777"
+        assert one["environment"].keys() == first["environment"].keys()
+        assert name in services["proxy"]["depends_on"]
+    assert set(first["volumes"]) & set(second["volumes"]) == {
+        "${PROJECT:?PROJECT is the folder of the project}:/project"
+    }
+    own = ("environment", "volumes")
+    assert all(first[key] == second[key] for key in first if key not in own)
 
 
 def test_secrets_are_left_out_of_the_repository_and_of_images() -> None:

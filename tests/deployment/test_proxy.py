@@ -24,7 +24,7 @@ from tests.driver.ports import steady_port
 
 pytestmark = [pytest.mark.requirement("deployment.proxy"), pytest.mark.needs("caddy")]
 
-UPSTREAM = re.compile(r"dynamic a \{\s+name kaged\s+port 7777\s+refresh 2s\s+\}")
+UPSTREAM = re.compile(r"dynamic multi \{.*?\n\t\t\}", re.DOTALL)
 """Which the network of compose resolves."""
 HERE = """\
 {{
@@ -127,6 +127,22 @@ async def test_a_browser_signs_in_and_its_cookies_go_over_tls_only(site: Site) -
             async with asyncio.timeout(WAIT_SECONDS):
                 while orjson.loads(await websocket.recv())["type"] != "pong":
                     pass
+
+
+def test_the_proxy_asks_both_daemons_of_the_compose_file() -> None:
+    program = find_deployment_tool("caddy")
+    assert program is not None
+    adapted = subprocess.run(
+        [program, "adapt", "--adapter", "caddyfile", "--config", DOCKER / "Caddyfile"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    [found] = re.findall(rb'"dynamic_upstreams":(\{.*?\]\})', adapted.stdout)
+    assert [(one["name"], one["port"]) for one in orjson.loads(found)["sources"]] == [
+        ("kaged", "7777"),
+        ("kaged-2", "7777"),
+    ]
 
 
 async def test_the_proxy_gives_every_request_an_id(site: Site) -> None:
