@@ -18,6 +18,7 @@ from app.storage.models import (
     Message,
     PermissionRuleRow,
     Project,
+    ProjectLease,
     PromptEdit,
     Rollback,
     Run,
@@ -176,6 +177,11 @@ def audit(number: int, **values: Any) -> AuditEvent:
 def log_entry(number: int, **values: Any) -> LogEntry:
     given = {"created_at": number, "severity": 20, "logger": "kaged.agent", "event": "agent.generation"}
     return LogEntry(**{**given, **values})
+
+
+def lease(number: int = 1, **values: Any) -> ProjectLease:
+    given = {"owner_id": "dmn_1", "owner_url": "http://127.0.0.1:1", "fence": 1, "expires_at": number}
+    return ProjectLease(project_id=f"prj_{number:05}", **{**given, "marker": "", **values})
 
 
 def family(unit: UnitOfWork) -> None:
