@@ -22,7 +22,7 @@ from app.errors import KagedError
 from app.release import commit
 from app.storage.file_failures import check_room
 from app.storage.revisions import HEAD
-from app.storage.schema_version import current_revision
+from app.storage.schema_version import current_revision, is_usable
 from app.workspace.writable import access_to
 
 root_router: APIRouter = noun_router("Health", prefix="")
@@ -156,4 +156,8 @@ async def _problem_of_storage(services: Services) -> str | None:
 
 async def _problem_of_schema(services: Services) -> str | None:
     revision = await services.storage.read(lambda uow: current_revision(uow.connection))
-    return None if revision == HEAD else f"The schema is {revision}; this version needs {HEAD}."
+    return (
+        None
+        if is_usable(services.storage.database, revision)
+        else f"The schema is {revision}; this version needs {HEAD}."
+    )

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StorageError
 from app.storage.dump import Dump, count_rows, write_dump
-from app.storage.engine import Database, SqliteDatabase, close_connection, open_database
+from app.storage.engine import Database, PostgresDatabase, SqliteDatabase, close_connection, open_database
 from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
@@ -28,7 +28,9 @@ from app.storage.repositories.projects import ProjectTrustRepository
 from app.storage.revisions import HEAD
 from app.storage.schema_version import (
     current_revision,
+    is_due_beside_daemons,
     is_own_table,
+    is_usable,
     migrate,
     migrate_with_copy,
     migration_transaction,
@@ -77,8 +79,9 @@ class CheckReport:
 async def upgrade(url: str | None, data_dir: Path) -> UpgradeReport:
     """Migrate the schema to this version, completely or not at all.
 
-    Raises StorageError, or Conflict while a daemon uses the data folder or the database."""
-    return await asyncio.to_thread(_upgrade, open_database(url, data_dir), data_dir)
+    Raises StorageError, or Conflict while a daemon uses the data folder or the database. Daemons that share a
+    PostgreSQL database may go on when all that is due is one revision that only adds."""
+    return await asyncio.to_thread(_upgrade, url, data_dir)
 
 
 async def backup(url: str | None, data_dir: Path, target: Path) -> BackupReport:
@@ -115,8 +118,19 @@ async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:
     return await asyncio.to_thread(_trusted_by_upgrade, open_database(url, data_dir))
 
 
-def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
-    with DataFolderLock(data_dir), _connected(database) as connection:
+def _upgrade(url: str | None, data_dir: Path) -> UpgradeReport:
+    database = open_database(url, data_dir)
+    if isinstance(database, PostgresDatabase):
+        with _reading(database) as connection:
+            beside = is_due_beside_daemons(current_revision(connection))
+        if beside:
+            return _migrated(open_database(url, data_dir, shared=True), beside_daemons=True)
+    with DataFolderLock(data_dir):
+        return _migrated(database)
+
+
+def _migrated(database: Database, *, beside_daemons: bool = False) -> UpgradeReport:
+    with _connected(database) as connection:
         with connection.begin():
             before = current_revision(connection)
             require_whole(connection, before)
@@ -126,7 +140,7 @@ def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
             if isinstance(database, SqliteDatabase) and before is not None:
                 copy = migrate_with_copy(database, connection, before)
             else:
-                migrate(connection)
+                migrate(connection, beside_daemons=beside_daemons)
         return UpgradeReport(database.describe(), before, HEAD, copy)
 
 
@@ -223,7 +237,7 @@ def _check(database: Database) -> CheckReport:
     with _reading(database) as connection:
         revision = current_revision(connection)
         problems += _losses(connection, revision)
-        if revision != HEAD and not problems:
+        if not is_usable(database, revision) and not problems:
             problems.append(f"the schema is {revision or 'missing'}, this version needs {HEAD}")
         if isinstance(database, SqliteDatabase):
             problems += _damage(connection)

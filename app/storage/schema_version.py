@@ -26,7 +26,7 @@ from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.private_file import make_private
 from app.storage.repositories.issue_search import create_search_tables, fill_search, is_search_table
-from app.storage.revisions import HEAD, REVISIONS
+from app.storage.revisions import HEAD, REVISIONS, is_next_that_adds, only_adds
 
 # What lies in a data folder once a daemon had a database there.
 _LEFT_BY_USE = ("token", "uploads", "worktrees", "scratch")
@@ -51,6 +51,21 @@ def current_revision(connection: Connection) -> str | None:
     return None
 
 
+def is_usable(database: Database, revision: str | None) -> bool:
+    """Tell whether this version can use a database of a revision: its own, or on PostgreSQL the next one that
+    only adds, to which daemons are updated one after the other."""
+    if revision == HEAD:
+        return True
+    return not isinstance(database, SqliteDatabase) and is_next_that_adds(revision, HEAD)
+
+
+def is_due_beside_daemons(revision: str | None) -> bool:
+    """Tell whether all that is due is one revision that only adds, so that daemons of the one before may go
+    on meanwhile."""
+    due = REVISIONS[REVISIONS.index(revision) + 1 :] if revision in REVISIONS else ()
+    return len(due) == 1 and only_adds(due[0])
+
+
 def is_own_table(name: str) -> bool:
     """Tell whether a table is kaged's, of this or of an older schema: others may lie beside them."""
     return name in SQLModel.metadata.tables or name == "alembic_version" or is_search_table(name)
@@ -64,9 +79,9 @@ def require_whole(connection: Connection, revision: str | None) -> None:
     lost: list[str] = []
     if revision is None and tables.keys() & present:
         lost = ["the row of alembic_version"]
-    elif revision == HEAD:
+    elif revision == HEAD or is_next_that_adds(revision, HEAD):
         lost = sorted(tables.keys() - present)
-    if revision == HEAD and not lost:
+    if (revision == HEAD or is_next_that_adds(revision, HEAD)) and not lost:
         found = inspector.get_multi_columns(filter_names=list(tables))
         names = {table: {column["name"] for column in columns} for (_, table), columns in found.items()}
         lost = [
@@ -114,10 +129,11 @@ def open_at_head(database: Database) -> Connection:
 def _bring_to_head(database: Database, connection: Connection) -> None:
     with connection.begin():
         revision = current_revision(connection)
+        if is_usable(database, revision):
+            require_whole(connection, revision)
+            return
         require_known(revision)
         require_whole(connection, revision)
-        if revision == HEAD:
-            return
         if revision is None and isinstance(database, SqliteDatabase):
             create_at_head(connection)
             return
@@ -155,13 +171,15 @@ def create_at_head(connection: Connection) -> None:
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')")
 
 
-def migrate(connection: Connection) -> None:
-    """Run the migrations that are due in one transaction: all of them or, on failure, none.
+def migrate(connection: Connection, *, beside_daemons: bool = False) -> None:
+    """Run the migrations that are due in one transaction: all of them or, on failure, none. Beside daemons
+    the search is left as these keep it.
 
     Raises StorageError that names what failed."""
     with migration_transaction(connection):
         run_migrations(connection, HEAD)
-        fill_search(connection)
+        if not beside_daemons:
+            fill_search(connection)
 
 
 def migrate_with_copy(database: SqliteDatabase, connection: Connection, revision: str | None) -> Path:

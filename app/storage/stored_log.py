@@ -17,7 +17,7 @@ from app.storage.models import LogEntry
 from app.storage.pages import Page
 from app.storage.repositories.logs import LogRepository
 from app.storage.revisions import HEAD
-from app.storage.schema_version import current_revision
+from app.storage.schema_version import current_revision, is_usable
 
 
 def read_log(url: str | None, data_dir: Path, filters: dict[str, Any]) -> Page[LogEntry]:
@@ -30,7 +30,7 @@ def read_log(url: str | None, data_dir: Path, filters: dict[str, Any]) -> Page[L
     try:
         with engine.connect() as connection, connection.begin():
             revision = current_revision(connection)
-            if revision != HEAD:
+            if not is_usable(database, revision):
                 raise StorageError(
                     f"the database {database.describe()} has the schema {revision or '(none)'}, and this "
                     f"version reads {HEAD}; start the daemon, which migrates it, or run `kaged db upgrade`"

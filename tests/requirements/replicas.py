@@ -11,5 +11,6 @@ REPLICAS: dict[str, str] = {
     "replicas.elsewhere": "a daemon that does not own a project says which one does",
     "replicas.streams": "a daemon streams the stored events of every session, also of another daemon's",
     "replicas.forwarding": "a daemon answers for a project of another one, and no command is done twice",
+    "replicas.upgrade": "daemons are updated one after the other when the next schema only adds to theirs",
     "replicas.files": "a project is served only where its files are",
 }
