@@ -130,9 +130,10 @@ async def open_services(
     url: str = "",
     lost: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Services]:
-    """Start everything; on leaving drain the sessions while the stores are still open. With
-    `storage.replicas`, other daemons are told the `url`, and `lost` is called when another daemon has taken
-    what this one owned: it should end the process."""
+    """Start everything; on leaving drain the sessions while the stores are still open.
+
+    With `storage.replicas` the lease of a project names this daemon's `url`. A daemon that has lost a lease
+    calls `lost`, which should end the process."""
     deadline = Deadline() if settings.storage.replicas else None
     replica = None
     if deadline is not None:

@@ -1,7 +1,7 @@
 """Which projects this daemon owns, where several share a PostgreSQL database.
 
-Owns: taking projects that nobody owns, recovering them as after a crash, and what clients are told about the
-rest. Never: the rows of leases, or renewing them (`storage/leases`).
+Owns: taking projects that nobody owns, recovering them as after a crash, and the error for a project that
+another daemon owns. Never: the rows of leases, or renewing them (`storage/leases`).
 """
 
 from __future__ import annotations

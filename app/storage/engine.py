@@ -352,7 +352,7 @@ def _limit_leases(driver: Any, _record: Any) -> None:
     driver.autocommit = True
     driver.execute(f"SET idle_in_transaction_session_timeout TO '{_IDLE_LEASE_TIMEOUT}'")
     driver.execute(f"SET statement_timeout TO '{_LEASE_TIMEOUT}'")
-    # After a crash of the server a lease must not end earlier than its owner was told.
+    # A renewal must survive a crash of the server: its owner counts on it.
     driver.execute("SET synchronous_commit TO on")
     driver.autocommit = False
 

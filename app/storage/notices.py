@@ -1,7 +1,7 @@
 """Notices between the daemons of a PostgreSQL database: what one has committed wakes the others.
 
-Owns: the one connection that listens, and noticing that it has gone silent. Never: what a notice means. Rows
-are the truth: a notice may be lost, and whoever waits for one looks at the rows from time to time as well.
+Owns: the one connection that listens, and noticing that it has gone silent. Never: what a notice means.
+A notice may be lost. A subscriber therefore reads the rows every few seconds as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from contextlib import suppress
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.errors import KagedError
 from app.storage.engine import Database, close_connection, driver_of
 from app.storage.failures import translate
 from app.storage.repositories.events import EVENTS_CHANNEL, OWN_PREFIX
@@ -62,9 +61,7 @@ class Notices:
             try:
                 connection = self._database.connect_to_listen()
                 self._listen(connection)
-            except (SQLAlchemyError, KagedError) as problem:
-                self._complain(str(translate(problem)))
-            except Exception as problem:  # noqa: BLE001 - errors of the driver itself, a class of its own
+            except Exception as problem:  # noqa: BLE001 - also the driver's own; the next try is the answer
                 self._complain(str(translate(problem)))
             if connection is not None:
                 with suppress(SQLAlchemyError):

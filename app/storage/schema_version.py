@@ -76,12 +76,13 @@ def require_whole(connection: Connection, revision: str | None) -> None:
     schema. What an older schema has lost its migrations find out."""
     inspector, tables = inspect(connection), SQLModel.metadata.tables
     present = set(inspector.get_table_names())
+    known = revision == HEAD or is_next_that_adds(revision, HEAD)
     lost: list[str] = []
     if revision is None and tables.keys() & present:
         lost = ["the row of alembic_version"]
-    elif revision == HEAD or is_next_that_adds(revision, HEAD):
+    elif known:
         lost = sorted(tables.keys() - present)
-    if (revision == HEAD or is_next_that_adds(revision, HEAD)) and not lost:
+    if known and not lost:
         found = inspector.get_multi_columns(filter_names=list(tables))
         names = {table: {column["name"] for column in columns} for (_, table), columns in found.items()}
         lost = [

@@ -158,9 +158,8 @@ class Session:
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
 
     async def cancel(self, actor: str) -> None:
-        """Stop the run and the tasks in the background, keep their partial answers; nothing that waits
-        starts by itself after it. A compaction of the session at rest is given up. A run that just ends in
-        a pause is not stopped any more: its pause is cancelled."""
+        """Stop the run and its background tasks, keep their partial answers, give up a compaction. Nothing
+        that waits starts by itself. The pause of a run that has just ended in one is cancelled."""
         gave_up = self._runs.compaction.give_up()
         async with self._runs.command():
             tasks = self._runs.delegations.background_tasks()

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.errors import NotFound, StorageError
-from app.events.union import EVENT_TYPES, Heartbeat, Resync, Sync
-from app.harness.stream.frames import Failure, Frame, HubClosed, SessionDeleted
-from app.harness.stream.subscription import PAGE, PAGE_BYTES, channel_of
-from app.ids import now_ms
+from app.events.union import EVENT_TYPES, Heartbeat, Sync
+from app.harness.stream.frames import Failure, HubClosed, SessionDeleted
+from app.harness.stream.subscription import PAGE, PAGE_BYTES, Entry, channel_of, entry, resync
 from app.storage.models import Event
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -27,8 +26,6 @@ NOTICE_PAUSE_SECONDS = 0.1
 """Between two looks at the sessions of all other daemons."""
 _END = 2**62
 _OF_ALL = frozenset(event.TYPE for event in EVENT_TYPES if event.GLOBAL)
-
-Entry = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +92,17 @@ class FollowedSubscription:
         opening = []
         if self._after < found.trimmed_through or self._after > highest:
             self._after = found.trimmed_through if self._after < found.trimmed_through else highest
-            opening.append(self._resync())
+            opening.append(resync(self._session_id, self._after))
         through = max(self._after, found.rows[-1].seq if found.rows else 0)
-        opening.append(self._entry(Sync(from_seq=self._after + 1, through_seq=through)))
+        sync = Sync(from_seq=self._after + 1, through_seq=through)
+        opening.append(entry(self._session_id, self._after, sync))
         yield opening
         while True:
             self._news.clear()
             found = await self._read()
             if found.trimmed_through > self._after:
                 self._after = found.trimmed_through
-                yield [self._resync()]
+                yield [resync(self._session_id, self._after)]
             elif found.rows:
                 self._after = found.rows[-1].seq
                 yield [(row.seq, channel_of(row.type), row.frame.decode()) for row in found.rows]
@@ -112,7 +110,7 @@ class FollowedSubscription:
                 await self._wait()
                 if self._beats:
                     self._beats = False
-                    yield [self._entry(Heartbeat())]
+                    yield [entry(self._session_id, self._after, Heartbeat())]
 
     async def _read(self) -> StoredEvents:
         if self._failure is not None:
@@ -129,14 +127,6 @@ class FollowedSubscription:
                 await self._news.wait()
         except TimeoutError:
             return
-
-    def _resync(self) -> Entry:
-        snapshot = f"/api/v1/sessions/{self._session_id}"
-        return self._entry(Resync(from_seq=self._after + 1, snapshot=snapshot))
-
-    def _entry(self, payload: Sync | Resync | Heartbeat) -> Entry:
-        frame = Frame.make(self._after, payload, session_id=self._session_id, created_at=now_ms())
-        return frame.seq, frame.channel, frame.text
 
 
 @dataclass(slots=True)

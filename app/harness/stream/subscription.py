@@ -24,10 +24,14 @@ NOTHING_SEEN = -1
 """The `after_seq` of a client that has to be shown all of a message in flight."""
 
 
-class Source(Protocol):
-    """What a client's frames come from: lists of `(seq, channel, text)`, in order."""
+Entry = tuple[int, str, str]
+"""The `seq`, the channel and the text of one frame."""
 
-    def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
+
+class Source(Protocol):
+    """What a client's frames come from, in order."""
+
+    def batches(self) -> AsyncIterator[list[Entry]]: ...
 
     def close(self) -> None: ...
 
@@ -51,6 +55,18 @@ def replay_page(uow: UnitOfWork, session_id: str, after: int, through: int) -> R
     until = uow.events.fitting_through(session_id, after, through, limit=PAGE, max_bytes=PAGE_BYTES)
     rows = uow.events.after(session_id, after, until, PAGE)
     return ReplayPage(rows, last=rows[-1].seq if len(rows) == PAGE else until, trimmed_through=trimmed)
+
+
+def resync(session_id: str, after: int) -> Entry:
+    """Return the frame that sends the client to the session itself, and on from `after`."""
+    snapshot = f"/api/v1/sessions/{session_id}"
+    return entry(session_id, after, Resync(from_seq=after + 1, snapshot=snapshot))
+
+
+def entry(session_id: str, seq: int, payload: Resync | Sync | Heartbeat) -> Entry:
+    """Return a frame of the subscription itself; `seq` is that of the event before it."""
+    frame = Frame.make(seq, payload, session_id=session_id, created_at=now_ms())
+    return frame.seq, frame.channel, frame.text
 
 
 class Subscription:
@@ -102,19 +118,10 @@ class Subscription:
         if after < self._trimmed_through or after > self.through_seq:
             lost_log = after < self._trimmed_through
             after = self._trimmed_through if lost_log else self.through_seq
-            frames.append(self._resync(after))
+            frames.append(resync(self.session_id, after))
         sync = Sync(from_seq=after + 1, through_seq=max(after, self.through_seq))
-        frames.append(self._frame(after, sync))
+        frames.append(entry(self.session_id, after, sync))
         return after, frames
-
-    def _resync(self, after: int) -> tuple[int, str, str]:
-        """Return the frame that sends the client to the session itself, and on from `after`."""
-        snapshot = f"/api/v1/sessions/{self.session_id}"
-        return self._frame(after, Resync(from_seq=after + 1, snapshot=snapshot))
-
-    def _frame(self, seq: int, payload: Resync | Sync) -> tuple[int, str, str]:
-        frame = Frame.make(seq, payload, session_id=self.session_id, created_at=now_ms())
-        return frame.seq, frame.channel, frame.text
 
     async def _replay(self, after: int) -> AsyncIterator[list[tuple[int, str, str]]]:
         snapshots = [(f.seq, f.channel, f.text) for f in self._snapshots]
@@ -122,7 +129,7 @@ class Subscription:
             page = await self._read_page(self.session_id, after, self.through_seq)
             if page.trimmed_through > after:
                 # The retention was faster than this client; what is between it has not seen.
-                yield [self._resync(page.trimmed_through)]
+                yield [resync(self.session_id, page.trimmed_through)]
             due = [entry for entry in snapshots if entry[0] <= page.last]
             snapshots = snapshots[len(due) :]
             batch = [(row.seq, channel_of(row.type), row.frame.decode()) for row in page.rows] + due
