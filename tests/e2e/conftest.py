@@ -14,6 +14,7 @@ from playwright.async_api import Browser
 
 from tests.driver.browser import running_browser
 from tests.driver.demo_daemon import Demo
+from tests.driver.replicas import Replicas, Work, prepared
 from tests.fakes.provider_server import FakeProvider
 
 
@@ -53,3 +54,16 @@ async def own_demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo = Demo(tmp_path)
     yield demo
     await demo.stop()
+
+
+@pytest.fixture
+def work(model: FakeProvider) -> Work:
+    """What the model of daemons that share a database is asked."""
+    return Work.of(model)
+
+
+@pytest.fixture
+async def replicas(tmp_path: Path, postgres_url: str, model: FakeProvider) -> AsyncIterator[Replicas]:
+    """Daemons that share a database, none of them started yet."""
+    async with prepared(tmp_path, postgres_url, model.port) as made:
+        yield made

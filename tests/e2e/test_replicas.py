@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -26,23 +24,10 @@ from tests.driver.replicas import (
     new_session,
     owns,
     post,
-    prepared,
     until,
 )
-from tests.fakes.provider_server import FakeProvider
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.needs("cages")]
-
-
-@pytest.fixture
-def work(model: FakeProvider) -> Work:
-    return Work.of(model)
-
-
-@pytest.fixture
-async def replicas(tmp_path: Path, postgres_url: str, model: FakeProvider) -> AsyncIterator[Replicas]:
-    async with prepared(tmp_path, postgres_url, model.port) as made:
-        yield made
 
 
 async def state_of(daemon: DaemonProcess, session_id: str) -> str:

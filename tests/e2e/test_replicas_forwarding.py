@@ -13,23 +13,11 @@ import httpx2
 import pytest
 
 from tests.driver.daemon_process import DaemonProcess
-from tests.driver.replicas import Replicas, Work, new_session, post, prepared, until
-from tests.fakes.provider_server import FakeProvider
+from tests.driver.replicas import Replicas, Work, new_session, post, until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.needs("cages")]
 
 MEBIBYTE = 1024 * 1024
-
-
-@pytest.fixture
-def work(model: FakeProvider) -> Work:
-    return Work.of(model)
-
-
-@pytest.fixture
-async def replicas(tmp_path: Path, postgres_url: str, model: FakeProvider) -> AsyncIterator[Replicas]:
-    async with prepared(tmp_path, postgres_url, model.port) as made:
-        yield made
 
 
 async def state_of(client: httpx2.AsyncClient, session_id: str) -> str:

@@ -6,20 +6,15 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
 from app.harness.stream.event_hub import EventHub
+from app.harness.stream.subscription import Source
 from tests.driver.daemon_process import WAIT_SECONDS
 
 Frame = dict[str, Any]
-
-
-class Source(Protocol):
-    def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
-
-    def close(self) -> None: ...
 
 
 class Listener:
