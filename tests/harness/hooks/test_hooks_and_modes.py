@@ -120,6 +120,7 @@ async def test_a_hook_that_asks_is_answered_by_the_operator_in_every_mode(
     assert result_of(watch, "r")["isError"] is (said == "reject")
 
 
+@pytest.mark.needs("cages")
 async def test_a_hook_writes_as_its_own_cage_says_while_its_agent_plans(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

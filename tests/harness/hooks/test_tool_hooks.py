@@ -31,6 +31,7 @@ def writes(path: str = "a.txt", content: str = "x\n", tool: str = "file_write") 
     return ToolCall(tool, {"path": path, "content": content}, id="c1")
 
 
+@pytest.mark.needs("cages")
 async def test_a_hook_that_exits_with_2_denies_the_call_and_the_model_reads_why(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -63,6 +64,7 @@ async def test_a_hook_that_exits_with_2_denies_the_call_and_the_model_reads_why(
     assert denied[0]["denied_capability"] == "a call that the hook lets pass"
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.parametrize("tool", ["write", "file_write"])
 async def test_a_hook_is_given_the_call_as_json_without_secrets(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], tool: str
@@ -103,6 +105,7 @@ async def test_a_hook_is_given_the_call_as_json_without_secrets(
     assert secret in (root / "a.txt").read_text()
 
 
+@pytest.mark.needs("cages")
 async def test_what_a_hook_says_is_added_to_the_result_and_marked_as_its_words(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -133,6 +136,7 @@ async def test_what_a_hook_says_is_added_to_the_result_and_marked_as_its_words(
     assert notes in json.dumps(fake.requests[1].json).encode().decode("unicode_escape")
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.parametrize("said", ["once", "reject"])
 async def test_a_hook_that_asks_puts_the_call_to_the_operator(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], said: str
@@ -154,6 +158,7 @@ async def test_a_hook_that_asks_puts_the_call_to_the_operator(
         assert "hook_denied: The hook careful asked for approval" in result_of(watch)["content"]
 
 
+@pytest.mark.needs("cages")
 async def test_where_nobody_can_be_asked_a_question_is_a_denial(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -184,6 +189,7 @@ async def test_a_hook_cannot_allow_what_a_rule_denies(
     assert ended(watch) == []  # it was not even run
 
 
+@pytest.mark.needs("cages")
 async def test_the_operators_hooks_run_first_and_in_every_agent(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
