@@ -457,3 +457,19 @@ async def test_a_kept_record_whose_commit_worked_and_was_not_reported_is_stored_
     assert told == ["title 1", "title 2"]
     assert await storage.read(lambda uow: uow.messages.get("msg_00007")) is not None
     hub.close()
+
+
+async def test_what_is_said_between_a_refused_record_and_a_stored_one_is_published(
+    hub: EventHub, stream: SessionStream
+) -> None:
+    def refuse(uow: UnitOfWork) -> None:
+        raise ValueError
+
+    async with Listener.on(hub, SESSION) as listener:
+        await listener.until_type("sync")
+        refused = stream.record([title(1)], refuse)
+        stream.emit(delta("msg_1", "word"))
+        await stream.record([title(2)])
+        await listener.until_type("session.updated")
+        assert isinstance(refused.exception(), ValueError)
+        assert [frame["type"] for frame in listener.frames[1:]] == ["message.delta", "session.updated"]

@@ -200,6 +200,8 @@ class SessionStream:
     def _submitted(self, batch: list[Record], reserve: int | None, done: asyncio.Future[list[Any]]) -> None:
         error = None if done.cancelled() else done.exception()
         if isinstance(error, Divided):
+            # First: what is published between a refused record and a stored one needs the reservation.
+            self._numbers.stored(reserve if any(one.error is None for one in error.outcomes) else None)
             for record, outcome in zip(batch, error.outcomes, strict=True):
                 record.reserve = reserve
                 self._ended(record, outcome)
