@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.driver.sessions import PROJECT_YAML, Driver, check_stream, driven, write_project
-from tests.fakes.provider_script import Document, Reply, Text, ToolCall, text_reply
+from tests.fakes.provider_script import Document, Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("checkpoint.model")
@@ -69,18 +69,18 @@ async def test_a_resume_lets_the_model_go_on(asking: Driver, fake: FakeProvider)
 
 
 async def test_what_waits_runs_only_after_the_operator_has_looked(asking: Driver, fake: FakeProvider) -> None:
-    driver = asking
-    fake.script(Reply((ASKS,)), text_reply("I wait."))
+    driver, hold = asking, Hold()
+    fake.script(Reply((ASKS,)), Reply((Text("I "), hold, Text("wait."))))
     async with driver.watching() as watch:
         await driver.post("Clean up")
-        await watch.until_type("message.tool_call")
+        await watch.until_type("message.delta")  # the last answer of the run has begun
         await driver.post("And then?", mode="steer")
+        hold.gate.set()
         await watch.until_state("paused")
     requests = fake.request_count
     said = [m["content"] for m in await driver.messages() if m["role"] == "operator"]
     assert "And then?" in said
-    if (await driver.session_call("GET"))["queued_messages"] == 0:
-        return  # it entered at the boundary after the call, before the answer that ends the run
+    assert (await driver.session_call("GET"))["queued_messages"] == 1
     fake.script(text_reply("Then this."))
     async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
         await driver.session_call("POST", "/resume", status=201)
