@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
-from app.harness.checkpoints.git_objects import GitObjects, GitProblem
+from app.harness.checkpoints.git_objects import GitObjects
 from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitProblem
 from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 from tests.tools import documents
 

@@ -1,7 +1,7 @@
 """git as the worktree notes use it: objects in a folder of their own, an index that lasts for one call.
 
-Owns: the commands and their environment. The repository is only read, and nothing that it configures is run
-(hooks, monitors, filters). Never: the project's files (`file_survey`).
+Owns: what git is asked. The repository is only read. Never: how git is run (`git_commands`), or the project's
+files (`file_survey`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.processes.child import SpawnFailed
-from app.errors import ToolError
 from app.ids import new_id
-from app.programs import ENVIRONMENT, search_path
 from app.tools.processes.call_processes import CallProcesses
-from app.workspace.repository import repository_options
+from app.tools.processes.git_commands import MAX_OUTPUT, GitCommands, GitProblem, TooMuchOutput
 
-NO_REPOSITORY = "not a git repository"
-SECONDS = 60.0
-MAX_OUTPUT = 64 * 1024 * 1024
 MAX_UNTRACKED = 20_000
 """Files that are neither tracked nor ignored; where there are more, nothing is noted."""
 LOOK_AGAIN_SECONDS = 600.0
@@ -33,37 +27,6 @@ _LONG_NAME = 200
 TOO_MANY = (
     f"more than {MAX_UNTRACKED:,} files are neither tracked nor ignored: list what is generated in .gitignore"
 )
-_QUIET = (
-    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
-    "-c", "core.quotePath=false", "-c", "gc.auto=0",
-)  # fmt: skip
-
-_HARMLESS = {
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
-    # Of a partial clone git would fetch what is missing, by a program that the repository names.
-    "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
-}  # fmt: skip
-"""No program that a repository names is run for what is done here; filters are for files, and none is read
-or written by git."""
-_NO_CONFIGURATION = {
-    "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
-    # In the cage a repository that begins above the project lies on another file system.
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
-}  # fmt: skip
-
-
-class GitProblem(Exception):
-    """git is not there, this is no repository, or a command failed; the text says which.
-
-    `expected` says that nothing is wrong: such a project is just not noted."""
-
-    def __init__(self, message: str, *, expected: bool = False) -> None:
-        super().__init__(message)
-        self.expected = expected
-
-
-class TooMuchOutput(GitProblem):
-    """A command answered more than is read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +43,8 @@ class GitObjects:
     def __init__(
         self, processes: CallProcesses, environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
-        """`root` is the project's folder, `folder` where its objects are kept. git runs in a cage of its own
-        where there are cages, and then without `environment` and what its user has configured. Elsewhere it
-        is the system's: nothing that lies in a project is run."""
-        self._processes = processes
-        self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
-        self._environment["PATH"] = search_path(environment, outside=Path(os.path.realpath(root)))
-        self._options: tuple[str, ...] = _QUIET
-        if processes.has_cages:
-            self._environment = ENVIRONMENT | _NO_CONFIGURATION
+        """`root` is the project's folder, `folder` where its objects are kept."""
+        self._commands = GitCommands(processes, environment, root, folder)
         self._root = root
         self.folder = folder
         self._objects = folder / "objects"
@@ -98,10 +54,7 @@ class GitObjects:
 
     async def open(self) -> None:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
-        accepted = await asyncio.to_thread(repository_options, self._root)
-        if accepted is None:
-            raise GitProblem(NO_REPOSITORY, expected=True)  # without starting git for each message
-        self._options = (*_QUIET, *accepted)
+        await self._commands.open()
         await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
         found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
         kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
@@ -226,7 +179,7 @@ class GitObjects:
         most: int = MAX_OUTPUT,
     ) -> bytes:
         """Run one command; `plain` without the own folder, as for anybody who looks at the repository."""
-        own = dict(_HARMLESS)
+        own: dict[str, str] = {}
         if not plain and self._repository is not None:
             own |= {
                 "GIT_OBJECT_DIRECTORY": str(self._objects),
@@ -234,28 +187,4 @@ class GitObjects:
             }
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
-        try:
-            children = await self._processes.of_repository(self._root, self.folder)
-            done = await children.run(
-                ["git", *self._options, *arguments],
-                owner="worktree notes",
-                cwd=self._root,
-                env=self._environment | own,
-                input=given,
-                seconds=SECONDS,
-                max_output=most,
-            )
-        except SpawnFailed as problem:
-            raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
-        except ToolError as problem:
-            raise GitProblem(f"git cannot be run: {problem.message}") from None
-        if done.timed_out:
-            raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
-        if done.truncated:
-            raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
-        if done.exit_code != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            first = said[0][:300] if said else f"exit code {done.exit_code}"
-            none = NO_REPOSITORY in first
-            raise GitProblem(NO_REPOSITORY if none else f"git {arguments[0]}: {first}", expected=none)
-        return done.stdout
+        return await self._commands.run(arguments, given, environment=own, most=most)

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.errors import KagedError
-from app.harness.checkpoints.git_objects import GitProblem
 from app.harness.checkpoints.worktrees import Worktrees
 from app.ids import new_id, now_ms
 from app.storage.models import Worktree
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.processes.git_commands import GitProblem
 
 log = logging.getLogger("kaged.worktrees")
 

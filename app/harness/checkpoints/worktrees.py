@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.harness.checkpoints.file_survey import FileSurvey
-from app.harness.checkpoints.git_objects import GitObjects, GitProblem, TreeEntry
+from app.harness.checkpoints.git_objects import GitObjects, TreeEntry
 from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitProblem
 
 MAX_STORE_BYTES = 512 * 1024 * 1024
 """What the notes of one project may take on disk, before the oldest are given up."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from app.errors import Conflict
 from app.harness.checkpoints.file_writes import as_details, expected_after, writes_of
-from app.harness.checkpoints.git_objects import GitProblem
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.sessions.point import Point, runs_after
 from app.harness.sessions.restoring import FilePlan, diffs_of, plan_files, restore_files
@@ -22,6 +21,7 @@ from app.storage.models import Checkpoint, Rollback, Worktree
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.ports import FileWrite
+from app.tools.processes.git_commands import GitProblem
 from app.workspace import Workspace
 
 

@@ -7,7 +7,6 @@ Never: what of it a caller may read.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,23 +14,12 @@ from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT
 from app.tools.code.call import CodeCall
+from app.tools.processes.git_commands import NO_CONFIGURATION, NO_PROGRAMS, QUIET
 from app.workspace.repository import repository_options
 
 SECONDS = 10.0
 MAX_OUTPUT = 16 * 1024 * 1024
-_QUIET = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"),
-    *("-c", "core.quotePath=false", "-c", "gc.auto=0"),
-)
-_ENVIRONMENT = ENVIRONMENT | {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_ALLOW_PROTOCOL": "",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
-}
+_ENVIRONMENT = ENVIRONMENT | NO_CONFIGURATION | NO_PROGRAMS
 _DIFF = ("diff", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
 
 
@@ -113,7 +101,7 @@ async def _git(
     try:
         children = await call.tooling.processes.for_reading(call.context)
         done = await children.run(
-            ["git", *_QUIET, *accepted, *arguments],
+            ["git", *QUIET, *accepted, *arguments],
             owner="changes",
             cwd=call.project.root,
             env=_ENVIRONMENT,

@@ -1,0 +1,116 @@
+"""git as the daemon itself runs it in a project: no program that the repository names is started.
+
+Owns: the options, the environment and the cage of such a command, and what its failure is called. Never: what
+is asked of git.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from app.bridges.processes.child import SpawnFailed
+from app.errors import ToolError
+from app.programs import ENVIRONMENT, search_path
+from app.tools.processes.call_processes import CallProcesses
+from app.workspace.repository import repository_options
+
+NO_REPOSITORY = "not a git repository"
+SECONDS = 60.0
+MAX_OUTPUT = 64 * 1024 * 1024
+QUIET = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
+    "-c", "core.quotePath=false", "-c", "gc.auto=0",
+)  # fmt: skip
+NO_PROGRAMS = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
+    # Of a partial clone git would fetch what is missing, by a program that the repository names.
+    "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
+}  # fmt: skip
+"""Filters remain: a command that reads or writes files of the working tree turns them off by itself."""
+NO_CONFIGURATION = {
+    "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+    # In the cage a repository that begins above the project lies on another file system.
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
+}  # fmt: skip
+
+
+class GitProblem(Exception):
+    """git is not there, this is no repository, or a command failed; the text says which.
+
+    `expected` says that nothing is wrong: there is just no git here."""
+
+    def __init__(self, message: str, *, expected: bool = False) -> None:
+        super().__init__(message)
+        self.expected = expected
+
+
+class TooMuchOutput(GitProblem):
+    """A command answered more than is read of it."""
+
+
+class GitCommands:
+    """Runs git in one project.
+
+    Where there are cages, git runs in one of its own, without `environment` and without the settings of its
+    user. Elsewhere it is the system's git: nothing that lies in a project is run."""
+
+    def __init__(
+        self, processes: CallProcesses, environment: Mapping[str, str], root: Path, writable: Path
+    ) -> None:
+        """`root` is the project's folder; `writable` is the one folder that git may write to."""
+        self._processes = processes
+        self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
+        self._environment["PATH"] = search_path(environment, outside=Path(os.path.realpath(root)))
+        if processes.has_cages:
+            self._environment = ENVIRONMENT | NO_CONFIGURATION
+        self._options: tuple[str, ...] = QUIET
+        self._root = root
+        self._writable = writable
+
+    async def open(self) -> None:
+        """Find the repository, without git. Raises `GitProblem`, an expected one where there is none."""
+        accepted = await asyncio.to_thread(repository_options, self._root)
+        if accepted is None:
+            raise GitProblem(NO_REPOSITORY, expected=True)
+        self._options = (*QUIET, *accepted)
+
+    async def run(
+        self,
+        arguments: Sequence[str],
+        given: bytes = b"",
+        *,
+        environment: Mapping[str, str] | None = None,
+        most: int = MAX_OUTPUT,
+    ) -> bytes:
+        """Run one command in the project's folder and return what it printed. `given` is its input,
+        `environment` is added to what every command has, `most` is how many bytes it may answer.
+
+        Raises `GitProblem`."""
+        try:
+            children = await self._processes.of_repository(self._root, self._writable)
+            done = await children.run(
+                ["git", *self._options, *arguments],
+                owner="git",
+                cwd=self._root,
+                env=self._environment | NO_PROGRAMS | dict(environment or {}),
+                input=given,
+                seconds=SECONDS,
+                max_output=most,
+            )
+        except SpawnFailed as problem:
+            raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
+        except ToolError as problem:
+            raise GitProblem(f"git cannot be run: {problem.message}") from None
+        if done.timed_out:
+            raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
+        if done.truncated:
+            raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
+        if done.exit_code != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            first = said[0][:300] if said else f"exit code {done.exit_code}"
+            none = NO_REPOSITORY in first
+            raise GitProblem(NO_REPOSITORY if none else f"git {arguments[0]}: {first}", expected=none)
+        return done.stdout
