@@ -10,10 +10,10 @@ exceeded by one: the answer must be 429 or 503 with `Retry-After`.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import statistics
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
@@ -73,6 +73,7 @@ class Client:
         self._socket = socket
         self._load = load
         self._ended = asyncio.Event()
+        self._closed = False
         self._posted_at = 0.0
 
     async def read(self) -> None:
@@ -88,6 +89,7 @@ class Client:
                     seen.turns += 1
                     self._ended.set()
         self._load.closed += 1
+        self._closed = True
         self._ended.set()  # nobody waits for a run of which nothing is heard
 
     async def turn(self, client: httpx2.AsyncClient) -> None:
@@ -104,7 +106,7 @@ class Client:
         answer.raise_for_status()
         seen.posted.append(took)
         seen.queued += answer.json()["queued"]
-        if self.reads:
+        if self.reads and not self._closed:
             await self._ended.wait()
         else:
             await asyncio.sleep(WORDS * GAP * 2)
@@ -161,15 +163,17 @@ async def _refusals(running: Running, client: httpx2.AsyncClient, session: str) 
 
 
 async def _stage(
-    count: int, running: Running, client: httpx2.AsyncClient, load: Load, clients: Iterator[Client]
+    count: int, running: Running, client: httpx2.AsyncClient, load: Load, clients: deque[Client]
 ) -> None:
-    """Let so many clients work at once, and say what they have seen."""
+    """Let so many of the clients that have nothing to do work at once, and say what they have seen."""
     load.seen = Seen()
     began, cpu, seconds = time.monotonic(), running.cpu_seconds(), SECONDS / len(STAGES)
 
     async def work() -> None:
         while time.monotonic() - began < seconds:
-            await next(clients).turn(client)
+            mine = clients.popleft()
+            await mine.turn(client)
+            clients.append(mine)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(count):
@@ -191,19 +195,19 @@ async def _load(running: Running) -> None:
     ):
         sessions = [await running.make_session(client) for _ in range(SESSIONS)]
         sockets = [await _opened(running, session, stack) for session in sessions]
-        clients = [
+        clients = deque(
             Client(session, socket, load, reads=number >= STALLED)
             for number, (session, socket) in enumerate(zip(sessions, sockets, strict=True))
-        ]
+        )
         tasks = [asyncio.create_task(one.read()) for one in clients if one.reads]
         tasks += [asyncio.create_task(_health(running.url, load))]
         await asyncio.sleep(5)
         idle = running.memory_mib()
         report("memory of an idle session with a socket", (idle - before) / SESSIONS * 1024, "KiB")
         tasks += [asyncio.create_task(_gauges(running, client, load))]
-        following, most = itertools.cycle(clients), 0.0
+        most = 0.0
         for count in STAGES:
-            await _stage(count, running, client, load, following)
+            await _stage(count, running, client, load, clients)
             most = max(most, *load.seen.running)
         _say_memory(load.memory, idle, most)
         print(f"{load.closed} sockets lost")
