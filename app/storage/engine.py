@@ -79,7 +79,7 @@ class Database(ABC):
 
     @abstractmethod
     def begin(self, connection: Connection, *, durable: bool) -> None:
-        """Begin a transaction whose commit waits for the disk when `durable`."""
+        """Begin a transaction whose commit waits for the disk, at least when `durable`."""
 
     @abstractmethod
     def holds(self, connection: Connection) -> bool:
@@ -252,15 +252,14 @@ class PostgresDatabase(Database):
         )
 
     def begin(self, connection: Connection, *, durable: bool) -> None:
+        # Every commit waits: the daemon lives on when the server crashes, and with it what it has published.
         connection.begin()
-        # What another daemon has read must not be gone after a crash of the server.
-        if not durable and not self._shared:
-            connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
 
     def holds(self, connection: Connection) -> bool:
-        # After an error PostgreSQL answers a commit with a silent rollback.
+        # After an error PostgreSQL answers a commit with a silent rollback. Before the first statement the
+        # driver has not begun.
         driver = driver_of(connection)
-        return not driver.closed and driver.info.transaction_status.name == "INTRANS"
+        return not driver.closed and driver.info.transaction_status.name in {"INTRANS", "IDLE"}
 
     def stands(self, connection: Connection) -> bool:
         driver = driver_of(connection)
@@ -361,7 +360,7 @@ def _configure_postgres_writer(driver: Any, record: Any) -> None:
     _limit_waiting(driver, record)
     driver.autocommit = True
     encoding = driver.execute("SHOW server_encoding").fetchone()[0]
-    # Whatever the server's default: what is durable waits for the disk.
+    # Whatever the server's default.
     driver.execute("SET synchronous_commit TO on")
     driver.autocommit = False
     if encoding != "UTF8":

@@ -265,13 +265,3 @@ async def test_without_replicas_a_write_asks_for_no_lease(postgres_url: str, tmp
         event.remove(Engine, "before_cursor_execute", listen)
         await storage.close()
     assert len(asked) == 1 and "audit_events" in asked[0]
-
-
-@pytest.mark.requirement("replicas.streams")
-async def test_what_other_daemons_can_read_outlives_a_crash_of_the_server(join: Join) -> None:
-    member = await join()
-
-    def commits(uow: UnitOfWork) -> str:
-        return str(uow.connection.exec_driver_sql("SHOW synchronous_commit").scalar())
-
-    assert await member.storage.write(commits, durable=False) == "on"

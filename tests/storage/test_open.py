@@ -191,6 +191,22 @@ async def test_a_postgresql_server_that_restarted_meanwhile_costs_no_write(
     await storage.close()
 
 
+async def test_what_the_daemon_goes_on_with_is_there_after_a_crash_of_the_postgresql_server(
+    postgres_url: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """It lives on, and what it has told its clients must not be missing behind its back."""
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    await storage.write(rows.family)
+    for position in range(1, 6):
+        written = storage.write(lambda unit, at=position: unit.messages.add(rows.message(at)))
+        await written  # not `durable`
+        postgres_server.stop("immediate")
+        postgres_server.start()
+        assert await storage.read(lambda unit: unit.messages.last_position("ses_00001")) == position
+    await storage.close()
+
+
 async def test_a_word_of_a_postgresql_server_that_is_not_its_end_costs_no_connection(
     postgres_url: str, tmp_path: Path
 ) -> None:

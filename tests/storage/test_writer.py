@@ -209,7 +209,7 @@ async def test_a_durable_unit_makes_its_group_durable_and_only_its_group(storage
     def level(unit: UnitOfWork) -> str:
         return str(unit.connection.execute(text(setting)).scalar())
 
-    relaxed, durable = ("1", "2") if storage.database.name == "sqlite" else ("off", "on")
+    relaxed, durable = ("1", "2") if storage.database.name == "sqlite" else ("on", "on")
     assert await storage.write(level) == relaxed
     assert await storage.write(level, durable=True) == durable
     assert await storage.write(level) == relaxed
