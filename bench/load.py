@@ -31,6 +31,8 @@ STAGES = [int(count) for count in os.environ.get("LOAD_CLIENTS", "25,50,100,200"
 SESSIONS, STALLED = 500, 20
 WORDS, GAP = 40, 0.05
 LIMITS = f"""
+[daemon]
+idle_timeout_seconds = 3600
 [limits]
 sessions_per_project = {SESSIONS}
 sessions_per_operator = {SESSIONS}
