@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import httpx2
@@ -32,12 +33,19 @@ Level = tuple[float, int, int, float, float]
 
 
 def _level(running: Running) -> Level:
-    """Return MiB of memory, descriptors, threads, and MiB of the database and of its log."""
+    """Return MiB of memory, descriptors, threads, and MiB of the database without its audit trail and of its
+    log."""
     process = Path(f"/proc/{running.pid}")
-    files = [running.data_dir / name for name in ("kaged.db", "kaged.db-wal")]
-    sizes = [file.stat().st_size / 2**20 if file.exists() else 0.0 for file in files]
+    log = running.data_dir / "kaged.db-wal"
     descriptors, threads = (len(os.listdir(process / name)) for name in ("fd", "task"))
-    return running.memory_mib(), descriptors, threads, sizes[0], sizes[1]
+    return running.memory_mib(), descriptors, threads, _database_mib(running), log.stat().st_size / 2**20
+
+
+def _database_mib(running: Running) -> float:
+    """The audit trail outlives its sessions, as long as `storage.audit_retention_days` says."""
+    sizes = "SELECT sum(pgsize) FROM dbstat WHERE name NOT LIKE '%audit%'"
+    with closing(sqlite3.connect(running.data_dir / "kaged.db")) as database:
+        return float(database.execute(sizes).fetchone()[0]) / 2**20
 
 
 async def _session(running: Running, client: httpx2.AsyncClient) -> int:
@@ -93,7 +101,7 @@ async def _soak(running: Running) -> None:
             print(
                 f"{TURNS * part // PARTS} turns in {time.monotonic() - began:.0f} s, {failed} failed: "
                 f"{memory:.0f} MiB, {descriptors} descriptors, {threads} threads, "
-                f"database {database:.1f} MiB, its log {log:.1f} MiB",
+                f"database without audit trail {database:.1f} MiB, its log {log:.1f} MiB",
                 flush=True,
             )
     names = ("memory", "descriptors", "threads", "database", "write-ahead log")
