@@ -36,6 +36,7 @@ Prefix = Literal[
     "rul",
     "cmd",
     "dmn",
+    "wks",
 ]
 
 ROOT_AGENT = "primary"

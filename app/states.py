@@ -301,6 +301,36 @@ WORKFLOW_RUN_MOVES: Mapping[WorkflowRunState, frozenset[WorkflowRunState]] = {
 }
 
 
+class WorkspaceState(StrEnum):
+    """One workspace. `merged` and `discarded` are not its end: a merged one goes on and is merged again, a
+    discarded one comes back until its folder is removed. `broken`: it could not be made, or its folder is
+    gone."""
+
+    CREATING = "creating"
+    READY = "ready"
+    MERGING = "merging"
+    MERGED = "merged"
+    KEPT = "kept"
+    DISCARDED = "discarded"
+    BROKEN = "broken"
+
+
+_K = WorkspaceState
+
+WORKSPACE_MOVES: Mapping[WorkspaceState, frozenset[WorkspaceState]] = {
+    _K.CREATING: frozenset({_K.READY, _K.DISCARDED, _K.BROKEN}),
+    _K.READY: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
+    _K.MERGING: frozenset({_K.READY, _K.MERGED, _K.BROKEN}),
+    _K.MERGED: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
+    _K.DISCARDED: frozenset({_K.READY, _K.BROKEN}),
+    _K.BROKEN: frozenset({_K.DISCARDED}),
+    _K.KEPT: frozenset(),
+}
+
+WORKABLE = frozenset({_K.READY, _K.MERGING, _K.MERGED})
+"""The states of a workspace in which its session may work."""
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -360,6 +390,7 @@ _StateT = TypeVar(
     IssueTodoState,
     TodoProposalState,
     WorkflowRunState,
+    WorkspaceState,
 )
 
 
@@ -387,4 +418,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     IssueTodoState: ISSUE_TODO_MOVES,
     TodoProposalState: TODO_PROPOSAL_MOVES,
     WorkflowRunState: WORKFLOW_RUN_MOVES,
+    WorkspaceState: WORKSPACE_MOVES,
 }

@@ -24,6 +24,7 @@ REVISIONS = (
     "0012",
     "0013",
     "0014",
+    "0016a",
 )
 HEAD = REVISIONS[-1]
 

@@ -39,6 +39,7 @@ from app.storage.repositories.sessions import SessionRepository, TodoListReposit
 from app.storage.repositories.tool_calls import ToolCallRepository
 from app.storage.repositories.uploads import BlobRepository, UploadRepository
 from app.storage.repositories.workflow_runs import WorkflowRunRepository
+from app.storage.repositories.workspaces import WorkspaceRepository
 
 R = TypeVar("R")
 
@@ -78,6 +79,7 @@ class UnitOfWork:
     trust = _repository(ProjectTrustRepository)
     workflow_runs = _repository(WorkflowRunRepository)
     leases = _repository(LeaseRepository)
+    workspaces = _repository(WorkspaceRepository)
 
     def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection

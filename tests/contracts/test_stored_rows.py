@@ -80,6 +80,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "uploads": lambda row: unit.uploads.get(row["id"]),
         "workflow_runs": lambda row: unit.workflow_runs.get(row["id"]),
         "project_leases": lambda row: unit.leases.get(row["project_id"]),
+        "workspaces": lambda row: unit.workspaces.get(row["id"]),
     }
     return {table: reads[table](row) for table, row in rows.items()}
 

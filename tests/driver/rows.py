@@ -28,6 +28,7 @@ from app.storage.models import (
     ToolCall,
     Upload,
     WorkflowRun,
+    Workspace,
     Worktree,
 )
 from app.storage.repositories.permissions import identity_of
@@ -182,6 +183,11 @@ def log_entry(number: int, **values: Any) -> LogEntry:
 def lease(number: int = 1, **values: Any) -> ProjectLease:
     given = {"owner_id": "dmn_1", "owner_url": "http://127.0.0.1:1", "fence": 1, "expires_at": number}
     return ProjectLease(project_id=f"prj_{number:05}", **{**given, "marker": "", **values})
+
+
+def workspace(number: int = 1, **values: Any) -> Workspace:
+    given = {"project_id": "prj_00001", "session_id": "ses_00001", "kind": "worktree", "root": f"/w/{number}"}
+    return Workspace(id=f"wks_{number:05}", created_at=number, updated_at=number, **{**given, **values})
 
 
 def family(unit: UnitOfWork) -> None:

@@ -12,10 +12,13 @@ from app.states import (
     RUN_MOVES,
     SESSION_MOVES,
     TOOL_CALL_MOVES,
+    WORKABLE,
+    WORKSPACE_MOVES,
     RunState,
     SessionEvent,
     SessionState,
     ToolCallState,
+    WorkspaceState,
     legal_for_operators,
     move,
     move_session,
@@ -63,3 +66,10 @@ def test_runs_and_calls_end_once(kind: Any, table: Any) -> None:
                     move(current, target)
     under_way = {"pending", "running", "waiting"}
     assert all(bool(table[state]) is (state.value in under_way) for state in kind)
+
+
+def test_a_discarded_workspace_comes_back_and_a_kept_one_has_ended() -> None:
+    assert move(WorkspaceState.DISCARDED, WorkspaceState.READY) is WorkspaceState.READY
+    assert not WORKSPACE_MOVES[WorkspaceState.KEPT]
+    assert set(WORKSPACE_MOVES) == set(WorkspaceState)
+    assert {WorkspaceState.CREATING, WorkspaceState.KEPT, WorkspaceState.DISCARDED}.isdisjoint(WORKABLE)

@@ -175,6 +175,13 @@ QUERIES: dict[str, Query] = {
     "workflow_runs.move": lambda u: u.workflow_runs.move("wfr_00001", "queued", state="running"),
     "workflow_runs.of_session": lambda u: u.workflow_runs.of_session("ses_00001"),
     "workflow_runs.of_slot": lambda u: u.workflow_runs.of_slot("prj_00001", "repair", 1),
+    "workspaces.get": lambda u: u.workspaces.get("wks_00001"),
+    "workspaces.list": lambda u: u.workspaces.list("prj_00001"),
+    "workspaces.list in states": lambda u: u.workspaces.list("prj_00001", states=["ready", "kept"]),
+    "workspaces.of_session": lambda u: u.workspaces.of_session("ses_00001"),
+    "workspaces.in_states": lambda u: u.workspaces.in_states(["creating", "merging"]),
+    "workspaces.with_folder": lambda u: u.workspaces.with_folder(),
+    "workspaces.bytes_held": lambda u: u.workspaces.bytes_held(),
 }
 
 
@@ -228,6 +235,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.workflow_runs.add_many(rows.workflow_run(number) for number in range(1, 5))
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))
+    unit.workspaces.add_many(rows.workspace(number) for number in range(1, 5))
 
 
 def undone(unit: UnitOfWork, look: Callable[[], Found]) -> Found:

@@ -119,7 +119,7 @@ FIELDS: dict[str, Any] = {
     "criteria": 1,
     "criteria_accepted": 0,
     "cwd": "/home/me/shop",
-    "database_schema": "0014",
+    "database_schema": "0016a",
     "decided_by": None,
     "description": "A small shop.",
     "detail": "All is well.",

@@ -109,7 +109,7 @@ async def _header(storage: Storage, row: SessionRow) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "project": slug,
-        "session": row.model_dump(exclude={"project_id"}),
+        "session": row.model_dump(exclude={"project_id", "workspace_id"}),
         "compiled": base64.b64encode(compiled).decode() if compiled is not None else None,
     }
 

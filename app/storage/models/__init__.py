@@ -12,6 +12,7 @@ from app.storage.models.rollbacks import Checkpoint, PromptEdit, Rollback, Workt
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Event, Session, TodoList
 from app.storage.models.workflows import WorkflowRun
+from app.storage.models.workspaces import Workspace
 
 __all__ = [
     "AccessToken",
@@ -44,5 +45,6 @@ __all__ = [
     "ToolCall",
     "Upload",
     "WorkflowRun",
+    "Workspace",
     "Worktree",
 ]

@@ -15,7 +15,8 @@ class Session(SQLModel, table=True):
     sequence number that may have been given out (see `harness/event_hub`). `recalled_at` says that its
     plugins were asked what the model is to know at the start, and `recalled_digest` names the blob of
     what they said; `idle_fired_at` is when they last heard that it is idle. `mode` says how much it asks
-    (`app.tools.contract.modes`)."""
+    (`app.tools.contract.modes`). `workspace_id` names the folder of its own that it works in; without, it
+    works in the project's."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -54,6 +55,7 @@ class Session(SQLModel, table=True):
     recalled_digest: str | None = None
     idle_fired_at: int | None = Field(default=None, sa_type=BigInteger)
     mode: str = Field(default="ask", sa_column_kwargs={"server_default": "ask"})
+    workspace_id: str | None = None
 
 
 class Event(SQLModel, table=True):

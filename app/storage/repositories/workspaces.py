@@ -1,0 +1,48 @@
+"""Queries about workspaces."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+
+from sqlalchemy import func, select
+
+from app.storage.models import Session, Workspace
+from app.storage.pages import Page
+from app.storage.repositories.rows import RowsById, table_of
+
+
+class WorkspaceRepository(RowsById[Workspace]):
+    model = Workspace
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        states: Iterable[str] | None = None,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> Page[Workspace]:
+        """Return a page of a project's workspaces, the newest first; in some states when given."""
+        where = self._equal(project_id=project_id)
+        where += [self.c.state.in_(builtins.list(states))] if states is not None else []
+        return self._newest_first("workspaces", where, limit=limit, cursor=cursor)
+
+    def of_session(self, session_id: str) -> Workspace | None:
+        """Return the workspace that a session works in; None in the project's own folder."""
+        session = table_of(Session).c
+        working_in = select(session.workspace_id).where(session.id == session_id).scalar_subquery()
+        return self._first(self.c.id == working_in)
+
+    def in_states(self, states: Iterable[str]) -> builtins.list[Workspace]:
+        """Return every workspace in one of the states, the oldest first."""
+        return self._sorted(self.c.state.in_(builtins.list(states)))
+
+    def with_folder(self, project_id: str | None = None) -> builtins.list[Workspace]:
+        """Return every workspace whose folder is not removed, the oldest first; of one project when given."""
+        return self._sorted(self.c.removed_at.is_(None), *self._equal(project_id=project_id))
+
+    def bytes_held(self) -> int:
+        """Return the size of all workspaces whose folder is not removed."""
+        held = select(func.coalesce(func.sum(self.c.size_bytes), 0)).where(self.c.removed_at.is_(None))
+        return int(self._scalar(held))

@@ -1,0 +1,44 @@
+"""A session may work in a folder of its own: the workspace."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0016a"
+down_revision = "0014"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("sessions", sa.Column("workspace_id", sa.String(), nullable=True))
+    op.create_table(
+        "workspaces",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=True),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("root", sa.String(), nullable=False),
+        sa.Column("branch", sa.String(), nullable=True),
+        sa.Column("base", sa.String(), nullable=False),
+        sa.Column("base_commit", sa.String(), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("setup_log", sa.Text(), nullable=True),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("first_port", sa.Integer(), nullable=True),
+        sa.Column("ports", sa.Integer(), nullable=False),
+        sa.Column("journal", sa.Text(), nullable=True),
+        sa.Column("merged", sa.Text(), nullable=True),
+        sa.Column("created_by", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("removed_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"]),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_workspaces_project", "workspaces", ["project_id", "created_at"])
+    op.create_index("ix_workspaces_held", "workspaces", ["removed_at", "created_at"])
+    op.create_index("ix_workspaces_state", "workspaces", ["state", "created_at"])
