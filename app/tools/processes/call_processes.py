@@ -22,6 +22,7 @@ from app.cages.cage import Cage, Mount
 from app.tools.contract.call import ToolCallContext
 from app.tools.processes.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
 from app.tools.processes.project_cage import (
+    GitPlaces,
     cage_for_caller,
     cage_for_folder,
     cage_for_git,
@@ -180,15 +181,23 @@ class CallProcesses:
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 
-    async def of_repository(self, root: Path, objects: Path) -> ChildStarter:
-        """Return what starts git for the daemon's own notes of the project at `root`, which are kept in
-        `objects`: as `of_project`, for callers that are not caged."""
+    async def of_repository(self, root: Path, places: GitPlaces) -> ChildStarter:
+        """Return what starts git for the daemon in the folder `root`, which writes to its `places`: as
+        `of_project`, for callers that are not caged."""
         if not self.has_cages:
             return self._children
-        key = f"daemon/{root}/git"
-        cage = await asyncio.to_thread(cage_for_git, root, objects, self._closed)
+        key = f"daemon/{places.writable[0]}/git/{hash((root, places)):x}"
+        cage = await asyncio.to_thread(cage_for_git, root, places, self._closed)
         self._end_when_idle(key)
-        return await self._cages.children(key, cage, root)
+        # What may be written lies in the folder that is asked for, so that no part of its name is protected.
+        return await self._cages.children(key, cage, places.writable[0])
+
+    async def leave_repository(self, folder: Path) -> None:
+        """End the cages in which git writes to a folder, which is about to go."""
+        start = f"daemon/{folder}/git/"
+        for key in [key for key in self._idle if key.startswith(start)]:
+            self._idle.pop(key).cancel()
+            await self._cages.end(key)
 
     async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
         """Return, once, the notes on its cage for a caged caller: names taken away, hosts refused, limits

@@ -15,6 +15,7 @@ from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT, search_path
 from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.project_cage import GitPlaces
 from app.workspace.repository import repository_options
 
 NO_REPOSITORY = "not a git repository"
@@ -40,11 +41,16 @@ NO_CONFIGURATION = {
 class GitProblem(Exception):
     """git is not there, this is no repository, or a command failed; the text says which.
 
-    `expected` says that nothing is wrong: there is just no git here."""
+    `expected` says that nothing is wrong: there is just no git here. `exit_code` and `output` are those of a
+    command that failed."""
 
-    def __init__(self, message: str, *, expected: bool = False) -> None:
+    def __init__(
+        self, message: str, *, expected: bool = False, exit_code: int | None = None, output: bytes = b""
+    ) -> None:
         super().__init__(message)
         self.expected = expected
+        self.exit_code = exit_code
+        self.output = output
 
 
 class TooMuchOutput(GitProblem):
@@ -58,9 +64,14 @@ class GitCommands:
     user. Elsewhere it is the system's git: nothing that lies in a project is run."""
 
     def __init__(
-        self, processes: CallProcesses, environment: Mapping[str, str], root: Path, writable: Path
+        self,
+        processes: CallProcesses,
+        environment: Mapping[str, str],
+        root: Path,
+        writable: Path | GitPlaces,
     ) -> None:
-        """`root` is the project's folder; `writable` is the one folder that git may write to."""
+        """`root` is the project's folder, or another that git works in; `writable` is the one folder that git
+        may write to, or several places."""
         self._processes = processes
         self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
         self._environment["PATH"] = search_path(environment, outside=Path(os.path.realpath(root)))
@@ -68,7 +79,7 @@ class GitCommands:
             self._environment = ENVIRONMENT | NO_CONFIGURATION
         self._options: tuple[str, ...] = QUIET
         self._root = root
-        self._writable = writable
+        self._places = writable if isinstance(writable, GitPlaces) else GitPlaces((writable,))
 
     async def open(self) -> None:
         """Find the repository, without git. Raises `GitProblem`, an expected one where there is none."""
@@ -84,20 +95,23 @@ class GitCommands:
         *,
         environment: Mapping[str, str] | None = None,
         most: int = MAX_OUTPUT,
+        seconds: float = SECONDS,
+        cwd: Path | None = None,
     ) -> bytes:
-        """Run one command in the project's folder and return what it printed. `given` is its input,
-        `environment` is added to what every command has, `most` is how many bytes it may answer.
+        """Run one command in the project's folder, or in `cwd`, and return what it printed. `given` is its
+        input, `environment` is added to what every command has, `most` is how many bytes it may answer, in
+        at most `seconds`.
 
         Raises `GitProblem`."""
         try:
-            children = await self._processes.of_repository(self._root, self._writable)
+            children = await self._processes.of_repository(self._root, self._places)
             done = await children.run(
                 ["git", *self._options, *arguments],
                 owner="git",
-                cwd=self._root,
+                cwd=cwd or self._root,
                 env=self._environment | NO_PROGRAMS | dict(environment or {}),
                 input=given,
-                seconds=SECONDS,
+                seconds=seconds,
                 max_output=most,
             )
         except SpawnFailed as problem:
@@ -105,12 +119,17 @@ class GitCommands:
         except ToolError as problem:
             raise GitProblem(f"git cannot be run: {problem.message}") from None
         if done.timed_out:
-            raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
+            raise GitProblem(f"git {arguments[0]} took more than {seconds:.0f} s")
         if done.truncated:
             raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
         if done.exit_code != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             first = said[0][:300] if said else f"exit code {done.exit_code}"
             none = NO_REPOSITORY in first
-            raise GitProblem(NO_REPOSITORY if none else f"git {arguments[0]}: {first}", expected=none)
+            raise GitProblem(
+                NO_REPOSITORY if none else f"git {arguments[0]}: {first}",
+                expected=none,
+                exit_code=done.exit_code,
+                output=done.stdout,
+            )
         return done.stdout

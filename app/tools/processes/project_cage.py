@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,39 @@ def above(root: Path) -> list[Path]:
     return [path for path in found if os.path.exists(path) and not path.is_symlink()]
 
 
-def cage_for_git(root: Path, objects: Path, closed: Sequence[Path]) -> Cage:
-    """Return the cage in which git notes the files of the project at `root`: it reads the project and its
-    repository, wherever that lies, and writes to the folder `objects` alone."""
-    shown = [root, *above(root), *_repository_places(root, closed)]
-    mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
+@dataclass(frozen=True, slots=True)
+class GitPlaces:
+    """What a git command of the daemon may write to beside the project and its repository, which it reads:
+    the folders `writable` but for what is `kept` in them. It also reads what is `shown`."""
+
+    writable: tuple[Path, ...]
+    shown: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+
+
+def places_for_refs(common: Path) -> GitPlaces:
+    """Return the places of a command that writes refs of the repository in the folder `common`, and nothing
+    else there. Blocks."""
+    return places_within(common, ("refs", "packed-refs", "reftable", "logs"))
+
+
+def places_within(folder: Path, names: Sequence[str]) -> GitPlaces:
+    """Return the places of a command that writes these names in a repository's folder, and new names."""
+    kept = tuple(folder / name for name in sorted(os.listdir(folder)) if name not in names)
+    return GitPlaces((folder,), kept=kept)
+
+
+def cage_for_git(root: Path, places: GitPlaces, closed: Sequence[Path]) -> Cage:
+    """Return the cage in which git works for the daemon in the folder `root`: it reads the folder and its
+    repository, wherever that lies, and writes to its places alone. What it writes under protected names is
+    what the repository holds, and stays."""
+    shown = [root, *above(root), *_repository_places(root, closed), *places.shown]
+    reading = [Mount(path, "ro") for path in dict.fromkeys(shown) if path not in places.writable]
     hidden = [Mount(path, "deny") for path in closed]
-    return Cage(mounts=(*mounts, *hidden, Mount(objects, "rw")), hides_special_files=False)
+    writing = [Mount(path, "rw") for path in places.writable]
+    kept = [Mount(path, "ro") for path in places.kept]
+    mounts = (*reading, *hidden, *writing, *kept)
+    return Cage(mounts=mounts, hides_special_files=False, takes_new_names=False)
 
 
 def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
