@@ -16,6 +16,7 @@ from typing import Protocol
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
 from app.workspace.descriptors import names_of, real_path
 from app.workspace.linked_files import linked_files
+from app.workspace.own_places import workspace_around
 from app.workspace.paths import Access, folded, invalid_path
 
 Names = tuple[str, ...]
@@ -34,7 +35,8 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`policy` None means the whole root. `closed` are real absolute paths, as components."""
+    """`policy` None means the whole root. `closed` are real absolute paths, as components. Of a closed folder
+    everything is closed, but for a workspace in it to who works there."""
 
     policy: Policy | None
     closed: tuple[Names, ...]
@@ -85,7 +87,7 @@ class Bounds:
 
     def _check_closed(self, parts: Names, root: Names) -> None:
         for closed in self.closed:
-            if closed == root[: len(closed)]:
+            if closed == root[: len(closed)] and workspace_around(root, closed) is None:
                 raise daemons_own("/".join(parts) or ".")
             if root == closed[: len(root)]:
                 inside = closed[len(root) :]

@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
+from app.workspace.own_places import WORKSPACES_FOLDER
+
 SETTLED_NS = 2_000_000_000
 """File systems keep time less exactly than the clock does."""
-OTHERS = frozenset({"cages", "plugins"})
+OTHERS = frozenset({"cages", "plugins", WORKSPACES_FOLDER})
 """Folders directly in the data folder that hold files of other programs. Package managers give files of
 one cache names there and in projects."""
 _QUICK = 0.005

@@ -19,7 +19,7 @@ from app.harness.delegation.outside_cage import Outside, SeenLines
 from app.harness.issues.search_text import read_search
 from app.harness.uploads.names import safe_name
 from app.observability import Redactor, names_secret
-from app.tools.authorisation.danger_daemon import _paths, filled_in
+from app.tools.authorisation.danger_daemon import DaemonWatchdog, _Place, filled_in
 from app.tools.authorisation.guard import judge_command
 from app.tools.authorisation.patterns import matches
 from app.tools.code.hover import split
@@ -43,7 +43,9 @@ def watchdog(text: str) -> None:
 
 
 def words_of_a_command(text: str) -> None:
-    _paths(text, "/home/user", "/project")
+    watchdog, agent = DaemonWatchdog(Path("/nowhere"), home=Path("/home/user")), "primary"
+    for project in ("/project", "/nowhere/workspaces/project/one/tree"):
+        watchdog._names(text, _Place(f"{project}/src", project, Path("/nowhere/scratch"), agent))
     filled_in(text, ())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from app.errors import ToolError
 from app.harness.guidance.guidance import Scope
 from app.workspace import RootFolder, Workspace
+from app.workspace.own_places import workspace_folder
 
 MAX_LEVELS = 64
 MAX_FILE_BYTES = 256 * 1024
@@ -53,6 +54,14 @@ class Surroundings:
     def tree(self) -> Workspace:
         """Return what opens files of the repository; links lead nowhere else."""
         return Workspace(RootFolder(self.top, is_real=True), closed=self.closed)
+
+    def has_files_of_daemon(self, real: Path) -> bool:
+        """Tell whether a folder lies in one of the daemon's own, or has one in it. The workspace that the
+        root is in counts as the project's."""
+        workspace = workspace_folder(self.root, self.closed)
+        if workspace is not None and real.is_relative_to(workspace):
+            return False
+        return any(real.is_relative_to(one) or one.is_relative_to(real) for one in self.closed)
 
     def scope_of(self, real: Path) -> Scope:
         return "project" if real.is_relative_to(self.root) else "repository"

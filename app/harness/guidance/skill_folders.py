@@ -135,7 +135,7 @@ class SkillFinder:
                     file, f"{MAX_LOOKED_AT} folders were looked into; skills from here on are left out"
                 )
             return True
-        if any(real.is_relative_to(one) or one.is_relative_to(real) for one in self.around.closed):
+        if self.around.has_files_of_daemon(real):
             self._warn(file, "its folder has files of the daemon in it")
             return True
         try:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -21,43 +22,73 @@ from app.tools.authorisation.watchdog import ALLOW, Verdict
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import ToolDefinition
 from app.workspace import below, may_read_scratch
+from app.workspace.own_places import WORKSPACES_FOLDER, clone_around
 
 LONG_COMMAND = 2_000
 _HOME = re.compile(r"(?<![\w/.-])(?:~|\$HOME|\$\{HOME\})(?=/)")
+_ENTERS = re.compile(r"(?:(?<![^\s;&|(])(?:cd|pushd)|\s-C)\s+([^\s;&|()<>-][^\s;&|()<>]*)")
+MAX_ENTERED = 8
+_EXPANDED = frozenset("*?[{$`")
 _QUOTES = re.compile(r"[\"'\\]")
 _PATH = re.compile(r"(?<![\w.~/-])/[^\s;|&<>()`,:=*?\[\]{}$]*")
 
 
 class DaemonWatchdog:
     """Denies commands that name `data_dir` or something in it. The agent's own files in the session's scratch
-    folder are allowed, since answers name them; so is a project in that folder. `home` is the value of `~`.
+    folder are allowed, since answers name them; so is a project in that folder, or the clone that it is in.
+    `home` is the value of `~`.
     """
 
     def __init__(self, data_dir: Path, *, home: Path) -> None:
         self._closed = tuple(dict.fromkeys((os.path.abspath(data_dir), os.path.realpath(data_dir))))
+        self._data = (data_dir,)
         self._home = str(home)
 
     async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
         effects = definition.effects(params)
         folder = os.path.join(context.project_root, effects.directory)
-        place = _Place(folder, str(context.project_root), context.scratch_dir, context.agent_path)
+        project = clone_around(context.project_root, self._data) or context.project_root
+        place = _Place(folder, str(project), context.scratch_dir, context.agent_path)
+        known = (("KAGED_WORKSPACE", str(context.project_root)), *effects.environment)
         for command in effects.commands:
-            both = f"{command}\n{filled_in(command, effects.environment)}"
-            if len(both) > LONG_COMMAND:
-                named = await asyncio.to_thread(self._names, both, place)
+            texts = dict.fromkeys((command, filled_in(command, known)))
+            if sum(map(len, texts)) > LONG_COMMAND:
+                named = await asyncio.to_thread(
+                    lambda texts: [self._names(one, place) for one in texts], texts
+                )
             else:
-                named = self._names(both, place)
-            if named:
+                named = [self._names(one, place) for one in texts]
+            if any(named):
                 reason = f"`{command[:200]}`: it reaches into the daemon's own files, with its access token"
                 return Verdict("deny", reason, (command,))
         return ALLOW
 
     def _names(self, command: str, place: _Place) -> bool:
-        for path in _paths(command, self._home, place.folder):
-            for closed in self._closed:
-                in_project = not _is_in(closed, place.project) and _is_in(path, place.project)
-                if _is_in(path, closed) and not in_project and not place.own(path):
-                    return True
+        text = _HOME.sub(lambda _: self._home, _QUOTES.sub("", command))
+        if any(self._is_closed(_normal(match[0]), place) for match in _PATH.finditer(text)):
+            return True
+        words = dict.fromkeys(word for word in text.split() if "/" in word or word == "..")
+        if not any(_is_in(place.project, closed) for closed in self._closed):
+            return any(self._is_closed(_normal(f"{place.folder}/{word}"), place) for word in words)
+        folders = [place.folder, *_entered(text, place)]
+        return any(self._climbs_out(word, folders, place) for word in words)
+
+    def _climbs_out(self, word: str, folders: Sequence[str], place: _Place) -> bool:
+        """Tell whether a relative path leads out of a workspace, from wherever the command may be. What is
+        not there is no file of the daemon: links are made with paths from where they lie."""
+        paths = [_normal(f"{folder}/{word}") for folder in folders]
+        if not all(self._is_closed(path, place) for path in paths):
+            return False
+        beside = all(
+            any(_is_in(path, f"{one}/{WORKSPACES_FOLDER}") for one in self._closed) for path in paths
+        )
+        return not beside or not _EXPANDED.isdisjoint(word) or any(map(os.path.lexists, paths))
+
+    def _is_closed(self, path: str, place: _Place) -> bool:
+        for closed in self._closed:
+            in_project = not _is_in(closed, place.project) and _is_in(path, place.project)
+            if _is_in(path, closed) and not in_project and not place.own(path):
+                return True
         return False
 
 
@@ -76,12 +107,20 @@ class _Place:
         return parts is not None and may_read_scratch(parts, self.agent_path)
 
 
-def _paths(command: str, home: str, folder: str) -> list[str]:
-    """Return what looks like a path in a command, whole and normal. Takes time in proportion to it."""
-    text = _HOME.sub(lambda _: home, _QUOTES.sub("", command))
-    absolute = (match[0] for match in _PATH.finditer(text))
-    relative = (f"{folder}/{word}" for word in text.split() if "/" in word or word == "..")
-    return [os.path.normpath("/" + path.lstrip("/")) for path in (*absolute, *relative)]
+def _normal(path: str) -> str:
+    return os.path.normpath("/" + path.lstrip("/"))
+
+
+def _entered(text: str, place: _Place) -> list[str]:
+    """Return the folders of the project that a command enters by `cd` and the like, also one after the other:
+    what climbs from there is not outside of the project."""
+    found, last = dict[str, None](), place.folder
+    for match in islice(_ENTERS.finditer(text), MAX_ENTERED):
+        for base in (place.folder, last):
+            folder = os.path.normpath(os.path.join(base, match[1]))
+            if _is_in(folder, place.project):
+                found[folder], last = None, folder
+    return list(found)
 
 
 def _is_in(path: str, folder: str) -> bool:
