@@ -31,7 +31,8 @@ MAX_REPORTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf plugins are called: an agent of a project in a session, and the operator."""
+    """On whose behalf plugins are called: an agent of a project in a session, and the operator. Plugins and
+    MCP servers belong to the project, so that `project_root` is its own folder for every session."""
 
     operator_id: str
     project_id: str
@@ -42,7 +43,7 @@ class Caller:
     @classmethod
     def of(cls, scope: Scope) -> Caller:
         """Return the agent of a run as the caller."""
-        return cls(scope.actor, scope.project_id, scope.project_root, scope.agent, scope.session_id)
+        return cls(scope.actor, scope.project_id, scope.root.project, scope.agent, scope.session_id)
 
     @property
     def is_root(self) -> bool:

@@ -104,22 +104,22 @@ async def root_context(
     agent = project.root
     route = services.router.resolve(start.model or model_of(row, agent))
     await services.router.catalog.prepare(route.candidates[0].provider)
-    folder = services.projects.root_of(row.project_id)
-    extra = await extra_tools(services, Caller(actor, row.project_id, folder, agent, row.id))
-    surroundings = environment(folder, root.recall.guidance.day)
+    where = services.projects.root_of_session(row)
+    extra = await extra_tools(services, Caller(actor, row.project_id, where.project, agent, row.id))
+    surroundings = environment(where, root.recall.guidance.day)
     scope = Scope(
         session_id=row.id,
         project_id=row.project_id,
-        project_root=folder,
+        root=where,
         run_id=run_id,
         agent_path=agent.path,
         actor=actor,
         project=project,
         agent=agent,
         headless=row.headless,
-        cage=await asyncio.to_thread(cage_of, project, agent, folder),
+        cage=await asyncio.to_thread(cage_of, project, agent, where.path),
     )
-    guidance = AgentGuidance(root.recall.guidance, agent, scope.cage, folder)
+    guidance = AgentGuidance(root.recall.guidance, agent, scope.cage, where.path)
     plan = Plan(
         route=route,
         system=await _system_of(services, root, row, project, guidance, surroundings),
@@ -198,7 +198,7 @@ async def build_child(  # noqa: PLR0913
     await services.router.catalog.prepare(route.candidates[0].provider)
     above, shared = parent.scope, parent.plan
     prompts = await services.projects.prompts_of(above.project_id, above.project)
-    caller = Caller(above.actor, above.project_id, above.project_root, agent, above.session_id)
+    caller = Caller(above.actor, above.project_id, above.root.project, agent, above.session_id)
     extra = await extra_tools(services, caller)
     scope = await _child_scope(above, agent, call_id)
     guidance = AgentGuidance(parent.guidance.session, agent, scope.cage, above.project_root)

@@ -113,7 +113,8 @@ class RunHooks:
     async def _ask(self, hook: CommandHook, subject: dict[str, Any]) -> tuple[HookRun, HookAnswer]:
         scope = self._run.scope
         mode = mode_of(await self._run.rules())
-        given = HookInput(scope.session_id, scope.agent_path, scope.run_id, subject, mode)
+        root = scope.project_root
+        given = HookInput(scope.session_id, scope.agent_path, scope.run_id, subject, mode, root)
         return await self._hooks.ask(hook, scope.project_id, given)
 
     def _report(self, hook: CommandHook, run: HookRun, answer: HookAnswer, decision: HookDecision) -> None:

@@ -17,14 +17,16 @@ from app.harness.dsl.workflow_view import as_session_sees
 from app.harness.projects.loaded_project import LoadedProject, relative_to_root, untrusted
 from app.harness.projects.project_trust import ProjectTrusts, Trust, wire_trust
 from app.harness.projects.prompts.store import PromptStore
+from app.harness.projects.session_roots import SessionRoot, SessionRoots
 from app.storage.models import Session as SessionRow
 
 
 class ProjectRegistry:
     """All loaded projects by id. It is made before everything that reads projects."""
 
-    def __init__(self, trusts: ProjectTrusts) -> None:
+    def __init__(self, trusts: ProjectTrusts, workspaces: SessionRoots | None = None) -> None:
         self.trusts = trusts
+        self.workspaces = workspaces or SessionRoots()
         self.elsewhere: Callable[[str], KagedError | None] | None = None
         """Where several daemons share the database: why a project that is not loaded is not served here; None
         when there is no such project."""
@@ -99,7 +101,13 @@ class ProjectRegistry:
         return project is not None and project.trust.state == "untrusted"
 
     def root_of(self, project_id: str) -> Path:
+        """Return the project's own folder, in which its file is. A session may work elsewhere
+        (`root_of_session`)."""
         return self.get(project_id).root
+
+    def root_of_session(self, row: SessionRow) -> SessionRoot:
+        """Return where a session works. Raises `NotFound`, and `Conflict` (`workspace_gone`)."""
+        return self.workspaces.of(row, self.root_of(row.project_id))
 
     async def prompts_of(
         self, project_id: str, compiled: CompiledProject, *, workflow: str | None = None

@@ -12,18 +12,19 @@ from typing import Any
 
 from app.events.payload import Origin
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.projects.session_roots import SessionRoot
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The identity of one run. `run_id` is "" for work that an operator asks for outside of a run.
 
-    A child's run has the id of its parent's tool call as `parent_call_id`. `cage` is what the agent is
-    held to, None when it has no cage."""
+    A child's run has the id of its parent's tool call as `parent_call_id`, and the `root` of its parent.
+    `cage` is what the agent is held to, None when it has no cage."""
 
     session_id: str
     project_id: str
-    project_root: Path
+    root: SessionRoot
     run_id: str
     agent_path: str
     actor: str
@@ -32,6 +33,11 @@ class Scope:
     headless: bool = False
     cage: Mapping[str, Any] | None = None
     parent_call_id: str | None = None
+
+    @property
+    def project_root(self) -> Path:
+        """Where the session works; tools take the project for what is here."""
+        return self.root.path
 
     @property
     def origin(self) -> Origin:

@@ -23,6 +23,7 @@ from app.harness.hooks.commands.reports import AUDIT, audit_data, event_of
 from app.harness.loop.run_factory import extra_tools
 from app.harness.projects.permissions import declared_rules
 from app.harness.projects.run_cage import cage_of
+from app.harness.projects.session_roots import SessionRoot
 from app.harness.projects.tool_selection import allowed_tools, to_find, tool_specs
 from app.harness.run.call_counts import calls_made
 from app.harness.run.journal import Journal
@@ -195,12 +196,13 @@ def _outside(
     agent: CompiledAgent,
     actor: str,
     cage: Mapping[str, Any] | None,
+    root: SessionRoot,
 ) -> CallOutsideRuns:
     runs, row = services.runs, session.row
     scope = Scope(
         session_id=session.id,
         project_id=row.project_id,
-        project_root=runs.projects.root_of(row.project_id),
+        root=root,
         run_id="",
         agent_path=agent.path,
         actor=actor,
@@ -229,19 +231,19 @@ async def call_directly(
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
-    root = services.runs.projects.root_of(session.row.project_id)
-    cage = await asyncio.to_thread(cage_of, project, agent, root)
+    root = services.runs.projects.root_of_session(session.row)
+    cage = await asyncio.to_thread(cage_of, project, agent, root.path)
     recall = session.runs.root.recall
-    found = await guidance_now(recall, project, root) if has_skills(agent) else recall.guidance
-    guidance = AgentGuidance(found, agent, cage, root)
-    outside = _outside(services, session, project, agent, actor, cage)
+    found = await guidance_now(recall, project, root.path) if has_skills(agent) else recall.guidance
+    guidance = AgentGuidance(found, agent, cage, root.path)
+    outside = _outside(services, session, project, agent, actor, cage, root)
     ports = _Ports(session, services, call_id, actor, agent, guidance, remote, outside)
     context = ToolCallContext(
         session_id=session.id,
         run_id=None,
         agent_path=agent_path,
         project_id=session.row.project_id,
-        project_root=root,
+        project_root=root.path,
         cage=cage,
         request_id=call_id,
         call_id=call_id,
@@ -255,7 +257,7 @@ async def call_directly(
     try:
         # A client that leaves while the row is written cancels the call, too: its end is stored behind it.
         await services.runs.storage.write(lambda uow: uow.tool_calls.add(row))
-        caller = Caller(actor, context.project_id, context.project_root, agent, session.id)
+        caller = Caller(actor, context.project_id, root.project, agent, session.id)
         own = await extra_tools(services.runs, caller)
         allowed = allowed_tools(agent, own)
         ports.to_find = to_find(tool_specs(services.runs.tools.registry, agent, own), allowed)

@@ -24,6 +24,7 @@ from app.harness.hooks.session_start import SessionRecall
 from app.harness.projects.prompts.assemble import environment
 from app.harness.projects.prompts.session_prompts import as_prompt
 from app.harness.projects.run_cage import cage_of
+from app.harness.projects.session_roots import SessionRoot
 from app.harness.sessions.history_at import conversation_at
 from app.harness.sessions.point import Point, point_at
 from app.harness.sessions.session_runs import SessionRuns
@@ -133,13 +134,14 @@ async def describe_prompts(
     newest = {edit.target: edit for edit in edits}
     shown = [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
     texts = {str(prompt["agent_path"]): prompt for prompt in shown}
-    root = services.runs.projects.root_of(row.project_id)
-    found = await guidance_now(session.root.recall, project, root)
+    root = services.runs.projects.root_of_session(row)
+    found = await guidance_now(session.root.recall, project, root.path)
     for prompt in shown:
         agent = project.agent(str(prompt["agent_path"]))
         if agent is not None:
-            cage = await asyncio.to_thread(cage_of, project, agent, root)
-            prompt |= _parts(session, AgentGuidance(found, agent, cage, root), agent.path, texts, root)
+            cage = await asyncio.to_thread(cage_of, project, agent, root.path)
+            guidance = AgentGuidance(found, agent, cage, root.path)
+            prompt |= _parts(session, guidance, agent.path, texts, root)
     return shown
 
 
@@ -148,7 +150,7 @@ def _parts(
     guidance: AgentGuidance,
     agent_path: str,
     prompts: Mapping[str, Mapping[str, Any]],
-    root: Path,
+    root: SessionRoot,
 ) -> dict[str, Any]:
     """Return the parts of an agent's next system prompt with their origins, and the warnings about them."""
     own, workflow = prompts[agent_path], prompts.get(prompt_of(session.row) or "")

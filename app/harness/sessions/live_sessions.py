@@ -12,6 +12,10 @@ from app.errors import NotFound
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.harness.stream.event_hub import EventHub
+from app.storage.models import Message
+from app.storage.models import Session as SessionRow
+from app.storage.models import Workspace as WorkspaceRow
+from app.storage.unit_of_work import UnitOfWork
 
 MAX_LIVE_SESSIONS = 256
 """Sessions kept in memory beside those that run or wait."""
@@ -53,12 +57,12 @@ class LiveSessions:
         self._let_go(session_id)
 
     async def _load(self, session_id: str) -> Session:
-        row, waiting = await self._storage.read(
-            lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
-        )
+        row, waiting, workspace = await self._storage.read(lambda uow: _stored(uow, session_id))
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
         self._services.runs.projects.require_here(row.project_id)
+        if workspace is not None:
+            self._services.runs.projects.workspaces.learn(workspace)
         stream = await self._hub.stream(session_id)
         found = self._alive.get(session_id)  # also who came after a failure, with a lock of its own
         if found is None:
@@ -83,3 +87,11 @@ class LiveSessions:
         session = self._kept.pop(session_id, None)
         if session is not None:
             session.runs.parts.conversation.forget()
+
+
+def _stored(uow: UnitOfWork, session_id: str) -> tuple[SessionRow | None, list[Message], WorkspaceRow | None]:
+    """Return a session, the messages that wait in it, and the workspace that it works in."""
+    row = uow.sessions.get(session_id)
+    workspace_id = None if row is None else row.workspace_id
+    workspace = None if workspace_id is None else uow.workspaces.get(workspace_id)
+    return row, uow.messages.queued(session_id), workspace

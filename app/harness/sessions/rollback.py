@@ -185,8 +185,8 @@ class Rollbacks:
             log.error("the files of session %s stay rolled back: %s", self._parts.id, problem.message)
 
     def _files(self) -> FileRollback:
-        root = self._services.runs.projects.root_of(self._parts.record.row.project_id)
-        return FileRollback(self._storage, self._services.notes, self._parts.id, root)
+        root = self._services.runs.projects.root_of_session(self._parts.record.row)
+        return FileRollback(self._storage, self._services.notes, self._parts.id, root.path)
 
     def _audit(self, event: str, rollback: Rollback, actor: str) -> AuditEvent:
         files = (rollback.details.get("files") or {}).get("wrote", ())

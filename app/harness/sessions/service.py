@@ -30,6 +30,7 @@ from app.harness.sessions.session_services import SessionServices
 from app.harness.uploads.service import UploadService
 from app.states import InteractionState, SessionState
 from app.storage.models import Interaction, Upload
+from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolEnvelope
 from app.tools.contract.definition import ToolResult
@@ -162,7 +163,7 @@ class Interactions:
             return None
         answered: Interaction | None = None
         try:
-            placed = await self._placed(row, session.row.project_id, claimed)
+            placed = await self._placed(row, session.row, claimed)
             answer = {"values": {**answer["values"], **placed}}
             answered = await self._questions.answer(row.session_id, row.id, answer, actor)
             answered = answered or await self._store(row, answer, actor)
@@ -191,10 +192,10 @@ class Interactions:
         return await self._storage.write(claim, durable=True)
 
     async def _placed(
-        self, row: Interaction, project_id: str, files: dict[str, Upload]
+        self, row: Interaction, session: SessionRow, files: dict[str, Upload]
     ) -> dict[str, dict[str, Any]]:
         """Put the files where the agent reads them; return what is stored of each."""
-        root = self._projects.root_of(project_id)
+        root = self._projects.root_of_session(session).path
         placed: dict[str, dict[str, Any]] = {}
         for name, upload in files.items():
             path = await self._uploads.place(upload, root, row.id)

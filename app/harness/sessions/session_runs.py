@@ -110,7 +110,7 @@ class SessionRuns:
 
     def note_files(self, *, message_id: str | None = None, checkpoint_id: str | None = None) -> None:
         """Note in the background which files the project has at a message or a checkpoint."""
-        root = self._services.runs.projects.root_of(self.row.project_id)
+        root = self._services.runs.projects.root_of_session(self.row).path
         self._services.notes.begin(
             self.id, self.row.project_id, root, message_id=message_id, checkpoint_id=checkpoint_id
         )

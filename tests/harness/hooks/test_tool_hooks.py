@@ -92,6 +92,7 @@ async def test_a_hook_is_given_the_call_as_json_without_secrets(
         "project_id": project,
         "project": "shop",
         "project_dir": str(root),
+        "workspace_dir": str(root),
         "agent": "primary",
         "mode": "ask",
         "tool": tool.replace("_", "."),

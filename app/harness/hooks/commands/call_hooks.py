@@ -153,7 +153,8 @@ class CommandCallHooks:
     def _input(self, subject: dict[str, Any]) -> HookInput:
         context = self._context
         mode = mode_of(context.rules)
-        return HookInput(context.session_id, context.agent_path, context.run_id, subject, mode)
+        root = context.project_root
+        return HookInput(context.session_id, context.agent_path, context.run_id, subject, mode, root)
 
     def _report(self, hook: CommandHook, run: HookRun, answer: HookAnswer, decision: Any, tool: str) -> None:
         report = report_of(hook, run, decision, answer, tool=tool, call_id=self._context.call_id)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.errors import NotFound
 from app.harness.dsl.spec_hooks import HookEvent
@@ -76,7 +77,7 @@ class CommandHooks:
     async def _asked(
         self, hook: CommandHook, project_id: str, given: HookInput
     ) -> tuple[HookRun, HookAnswer]:
-        place = self._place(project_id)
+        place = self._place(project_id, given.root)
         if place is None:
             run = HookRun(None, problem="the project is not trusted any more")
             return run, HookAnswer("failed", run.problem or "")
@@ -100,8 +101,8 @@ class CommandHooks:
     async def aclose(self) -> None:
         await self._processes.aclose()
 
-    def _place(self, project_id: str) -> HookPlace | None:
+    def _place(self, project_id: str, folder: Path | None = None) -> HookPlace | None:
         project = self._projects.find(project_id)
         if project is None or project.compiled is None or self._projects.is_untrusted(project_id):
             return None
-        return HookPlace(project.id, project.slug, project.root, project.compiled)
+        return HookPlace(project.id, project.slug, project.root, project.compiled, folder or project.root)

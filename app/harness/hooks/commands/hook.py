@@ -48,12 +48,14 @@ class CommandHook:
 
 @dataclass(frozen=True, slots=True)
 class HookPlace:
-    """The project in which a hook runs."""
+    """The project in which a hook runs. `root` is its own folder, where its scripts are; `folder` is where
+    the session works that it is about."""
 
     project_id: str
     slug: str
     root: Path
     project: CompiledProject
+    folder: Path
 
 
 def hooks_of(section: HooksSection, source: HookSource) -> tuple[CommandHook, ...]:

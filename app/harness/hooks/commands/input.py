@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -58,13 +59,15 @@ class InputTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HookInput:
-    """What an event is about. `subject` has the fields that only some events have."""
+    """What an event is about. `subject` has the fields that only some events have. `root` is where the
+    session works, None for a trial without one."""
 
     session_id: str | None
     agent_path: str
     run_id: str | None = None
     subject: Mapping[str, Any] = field(default_factory=dict)
     mode: ModeName = DEFAULT_MODE
+    root: Path | None = None
 
 
 def content_of(
@@ -104,6 +107,7 @@ def _fields(hook: CommandHook, place: HookPlace, given: HookInput) -> dict[str, 
         "project_id": place.project_id,
         "project": place.slug,
         "project_dir": str(place.root),
+        "workspace_dir": str(place.folder),
         "agent": given.agent_path,
         "mode": given.mode,
         **given.subject,
@@ -114,7 +118,7 @@ def _for_claude(hook: CommandHook, place: HookPlace, given: HookInput) -> dict[s
     subject = given.subject
     fields: dict[str, Any] = {
         "session_id": given.session_id,
-        "cwd": str(place.root),
+        "cwd": str(place.folder),
         "hook_event_name": CLAUDE_EVENTS[hook.event],
         "permission_mode": _CLAUDE_MODES[given.mode],
     }
@@ -123,7 +127,7 @@ def _for_claude(hook: CommandHook, place: HookPlace, given: HookInput) -> dict[s
         arguments = {renamed.get(key, key): value for key, value in subject["arguments"].items()}
         path = arguments.get("file_path")
         if isinstance(path, str) and not path.startswith("/"):
-            arguments["file_path"] = str(place.root / path)
+            arguments["file_path"] = str(place.folder / path)
         fields |= {"tool_name": name, "tool_input": arguments}
     if "result" in subject:
         fields["tool_response"] = subject["result"]

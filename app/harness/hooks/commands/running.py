@@ -83,7 +83,7 @@ class HookProcesses:
         about = {"project_id": place.project_id, "hook": hook.name}
         keeper = self._processes.cages
         try:
-            children = await keeper.children(key, cage, place.root, about=about)
+            children = await keeper.children(key, cage, place.folder, about=about)
             return await self._run(children, hook, place, self._inside(cage), content)
         finally:
             await asyncio.shield(self._end(key))
@@ -105,7 +105,7 @@ class HookProcesses:
         done = await children.run(
             _words(hook, place),
             owner=f"hook {hook.name}",
-            cwd=place.root,
+            cwd=place.folder,
             env=environment,
             input=content,
             seconds=hook.spec.timeout_seconds,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from datetime import date
-from pathlib import Path
 from types import MappingProxyType
 
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.projects.prompts.store import Prompt, PromptStore
+from app.harness.projects.session_roots import SessionRoot
 from app.messages import SystemBlock
 
 Part = Callable[[], tuple[SystemBlock, ...]]
@@ -61,14 +61,16 @@ class SystemPrompt:
         return self._blocks
 
 
-def environment(root: Path, today: date) -> tuple[SystemBlock, ...]:
-    """Return the part for a project's folder on a day."""
+def environment(root: SessionRoot, today: date) -> tuple[SystemBlock, ...]:
+    """Return the part for the root of a session on a day."""
+    workspace = "" if root.branch is None else f"Workspace: {root.branch.in_words()}.\n"
     text = (
         "<environment>\n"
         f"Date: {today.isoformat()}\n"
         f"Platform: {platform.system().lower()}\n"
-        f"Project: {root.name}\n"
-        f"Working directory: {root}\n"
+        f"Project: {root.project.name}\n"
+        f"Working directory: {root.path}\n"
+        f"{workspace}"
         "</environment>"
     )
     return (SystemBlock(name="environment", text=text),)

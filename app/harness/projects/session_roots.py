@@ -1,0 +1,100 @@
+"""The folder in which a session works: the project's, or that of its workspace.
+
+Owns: the one answer to which root a session has, for everything that touches files or starts programs. Never:
+making workspaces, or what a project file says, which is read in the project's own folder.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import Conflict
+from app.storage.models import Session as SessionRow
+from app.storage.models import Workspace as WorkspaceRow
+
+PLAIN_BASES = {"head": "the newest commit", "working": "the newest commit and the changes not committed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The branch of a workspace: what it started from, and the first of the ports that are the session's."""
+
+    name: str | None
+    base: str
+    commit: str | None = None
+
+    def in_words(self) -> str:
+        """Return the line for its agents."""
+        if self.name is None:
+            return (
+                "a copy of the project's folder, for this session alone; the operator takes the changes over"
+            )
+        start = PLAIN_BASES.get(self.base, self.base)
+        commit = "" if self.commit is None else f" ({self.commit[:12]})"
+        return (
+            f"a clone of the project's repository, for this session alone, on the branch {self.name}, which "
+            f"started from {start}{commit}. Commit on this branch; the operator merges it into the project"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRoot:
+    """`path` is where a session works, `project` the folder of its project, the same without a workspace.
+    There are the project file, prompts, plugins and what else steers agents."""
+
+    path: Path
+    project: Path
+    branch: Branch | None = None
+
+    @classmethod
+    def shared(cls, project: Path) -> SessionRoot:
+        """Return the root of a session that works in the project's own folder."""
+        return cls(project, project)
+
+    @property
+    def is_shared(self) -> bool:
+        return self.path == self.project
+
+
+class SessionRoots:
+    """The workspaces of the sessions in memory, known by `learn`: asking for a root costs no query."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Path, Branch]] = {}
+        self._ports: dict[Path, int] = {}
+
+    def learn(self, row: WorkspaceRow) -> None:
+        """Take in a workspace as it is stored now."""
+        root = Path(os.path.realpath(row.root))
+        self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit)
+        if row.first_port is not None:
+            self._ports[root] = row.first_port
+
+    def forget(self, workspace_id: str) -> None:
+        """Let go of a workspace whose folder is removed."""
+        root, _ = self._known.pop(workspace_id, (None, None))
+        if root is not None:
+            self._ports.pop(root, None)
+
+    def of(self, session: SessionRow, project: Path) -> SessionRoot:
+        """Return where a session of the project in the folder `project` works.
+
+        Raises `Conflict` (`workspace_gone`) when its workspace is not known."""
+        if session.workspace_id is None:
+            return SessionRoot.shared(project)
+        known = self._known.get(session.workspace_id)
+        if known is None:
+            raise Conflict(
+                f"The workspace {session.workspace_id} of this session is not there any more. Start another "
+                "session.",
+                reason="workspace_gone",
+                details={"workspace_id": session.workspace_id},
+            )
+        root, branch = known
+        return SessionRoot(root, project, branch)
+
+    def first_port(self, root: Path) -> int | None:
+        """Return the first port of the range of the workspace at `root`, None where it has none."""
+        return self._ports.get(root)
