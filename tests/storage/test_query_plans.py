@@ -93,7 +93,7 @@ QUERIES: dict[str, Query] = {
     "prompt_edits.remove": lambda u: u.prompt_edits.remove("ses_00001", "primary"),
     "worktrees.of_session": lambda u: u.worktrees.of_session("ses_00001"),
     "worktrees.of_checkpoint": lambda u: u.worktrees.of_checkpoint("ses_00001", "ckp_00001"),
-    "worktrees.of_project": lambda u: u.worktrees.of_project("prj_00001"),
+    "worktrees.of_root": lambda u: u.worktrees.of_root("prj_00001", None),
     "interactions.get": lambda u: u.interactions.get("itx_00001"),
     "interactions.list": lambda u: u.interactions.list("ses_00001"),
     "interactions.list in a state": lambda u: u.interactions.list("ses_00001", state="answered"),

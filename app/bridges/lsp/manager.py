@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.lsp.diagnostics import Diagnosed
@@ -19,7 +19,7 @@ from app.bridges.lsp.positions import Encoding, LineIndex, convert_line
 from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
 from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.bridges.lsp.server import LanguageServer
-from app.bridges.lsp.server_places import ServerCages, ServerPlaces
+from app.bridges.lsp.server_places import ServerCages, ServerPlaces, remove_homes
 from app.bridges.lsp.units import Unit, Units, manifest_text
 from app.bridges.lsp.whole_project import ProjectReport
 from app.bridges.lsp.workspace_edit import (
@@ -75,6 +75,9 @@ __all__ = [
     "uri_to_path",
 ]
 
+_Key = tuple[str, Path]
+"""A project, and the root at which its files are."""
+
 
 class LanguageServers:
     """All language servers of this daemon. One instance, closed before the children are.
@@ -103,18 +106,17 @@ class LanguageServers:
         self._record = record
         self._limits = limits or ServerLimits()
         self._cages = cages
-        self._projects: dict[str, ProjectLanguages] = {}
+        self._projects: dict[_Key, ProjectLanguages] = {}
         self._leaving: set[ProjectLanguages] = set()
         self._closed = False
 
     def project(self, project_id: str, root: Path) -> ProjectLanguages:
-        """Return the languages of a project; nothing is started by that."""
+        """Return the languages of a project at a root: its own folder, or that of a workspace; nothing is
+        started by that."""
         declared = self._declared(project_id)
-        project = self._projects.get(project_id)
-        if project is None or project.root != root:
-            if project is not None:
-                self._part_from(project, "project_unload")
-            project = self._projects[project_id] = ProjectLanguages(
+        project = self._projects.get((project_id, root))
+        if project is None:
+            project = self._projects[project_id, root] = ProjectLanguages(
                 root, declared, self._dependencies(project_id, root)
             )
             if self._closed:
@@ -128,12 +130,21 @@ class LanguageServers:
         return Counter(server.language for project in self._projects.values() for server in project.running())
 
     async def close_project(self, project_id: str) -> None:
-        """End the servers of a project that is no longer used."""
-        project = self._projects.pop(project_id, None)
-        if project is not None:
-            self._part_from(project, "project_unload")
-            await project.closed()
-            self._leaving.discard(project)
+        """End the servers of a project that is no longer used, at all its roots."""
+        await self._close([key for key in self._projects if key[0] == project_id], "project_unload")
+
+    async def close_root(self, root: Path) -> None:
+        """End the servers of a workspace that is no longer used, and remove their homes."""
+        await self._close([key for key in self._projects if key[1] == root], "workspace_removed")
+        if self._cages is not None:
+            await asyncio.to_thread(remove_homes, self._cages, root)
+
+    async def _close(self, keys: Sequence[_Key], reason: str) -> None:
+        leaving = [self._projects.pop(key) for key in keys]
+        for project in leaving:
+            self._part_from(project, reason)
+        await asyncio.gather(*(project.closed() for project in leaving))
+        self._leaving.difference_update(leaving)
 
     async def aclose(self) -> None:
         """End all servers; none is started any more."""

@@ -16,6 +16,7 @@ import hashlib
 import itertools
 import os
 import re
+import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,11 +32,14 @@ from app.cages.cage import Cage, Mount
 from app.cages.inner_environment import allowed_environment, environment_inside
 from app.errors import ToolError
 from app.programs import on_path
+from app.workspace.own_places import workspace_folder
 
 _ADVICE = (
     "Language servers run in a cage of the project; the operator can give them the rights of the daemon by "
     '`lsp = "none"` under [sandbox].'
 )
+HOMES, HOMES_OF_WORKSPACES = "lsp", "lsp-of-workspaces"
+"""Where the homes of a project's servers are kept, below its folder for cages."""
 _numbers = itertools.count(1)
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 _COMPANIONS: Mapping[str, tuple[str, ...]] = {
@@ -165,7 +169,11 @@ class ServerPlaces:
         state = None
         if cages.states is not None:
             folder = _name(server.language) + ("" if sight is None else f"-{sight.readable.name}")
-            state = cages.states / _name(self._project_id) / "lsp" / folder
+            homes = cages.states / _name(self._project_id) / HOMES
+            workspace = workspace_folder(Path(os.path.realpath(self._project_root)), cages.closed)
+            if workspace is not None:  # two servers with one home would wait for each other
+                homes = homes.parent / HOMES_OF_WORKSPACES / workspace.name
+            state = homes / folder
         return server_cage(
             server,
             self._project_root,
@@ -235,6 +243,14 @@ def _usual(supply: _Supply, environment: Mapping[str, str], home: Path) -> Path:
 def _name(text: str) -> str:
     """Return a file name for what a project calls something, each its own."""
     return text if _PLAIN.fullmatch(text) else hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def remove_homes(cages: ServerCages, root: Path) -> None:
+    """Remove what the servers of the workspace at `root` have kept. Blocks."""
+    workspace = workspace_folder(root, cages.closed)
+    if workspace is not None and cages.states is not None:
+        for kept in cages.states.glob(f"*/{HOMES_OF_WORKSPACES}/{workspace.name}"):
+            shutil.rmtree(kept, ignore_errors=True)
 
 
 async def _nothing() -> None:

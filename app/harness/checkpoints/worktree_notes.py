@@ -129,7 +129,7 @@ class WorktreeNotes:
         try:
             await self._storage.write(lambda uow: _add(uow, row))
             if row.state == "taken" and await self.worktrees.is_full(root):
-                await self._make_room(project_id, root)
+                await self._make_room(row.session_id, project_id, root)
         except KagedError as problem:
             log.warning("the file snapshot of session %s failed: %s", row.session_id, problem.message)
 
@@ -149,12 +149,13 @@ class WorktreeNotes:
             names = ", ".join(name.decode("utf-8", "replace") for name in list(noted.left_out)[:5])
             row.detail = f"{len(noted.left_out)} files are left out: {names}"[:500]
 
-    async def _make_room(self, project_id: str, root: Path) -> None:
-        """Give up the older half of a project's notes, and all that are older than a month."""
+    async def _make_room(self, session_id: str, project_id: str, root: Path) -> None:
+        """Give up the older half of the notes of a session's root, and all that are older than a month."""
         oldest = now_ms() - KEPT_DAYS * DAY_MS
 
         def give_up(uow: UnitOfWork) -> list[str]:
-            rows = uow.worktrees.of_project(project_id)
+            session = uow.sessions.get(session_id)
+            rows = uow.worktrees.of_root(project_id, None if session is None else session.workspace_id)
             half = len(rows) // 2
             for at, row in enumerate(rows):
                 if at < half or row.created_at < oldest:

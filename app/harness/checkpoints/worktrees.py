@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,6 +119,12 @@ class Worktrees:
             kept = await project.objects.reachable(trees)
             await asyncio.to_thread(_delete_others, project.objects.folder / "objects", kept)
             project.last = None
+
+    async def forget(self, root: Path) -> None:
+        """Delete what was noted of a workspace whose folder is removed."""
+        project = self._projects.pop(root, None)
+        async with project.lock if project is not None else nullcontext():
+            await asyncio.to_thread(shutil.rmtree, notes_of(self._folder, root), ignore_errors=True)
 
     async def move(self, root: Path, to: Path) -> None:
         """Keep what was noted of a project whose folder was moved."""

@@ -45,13 +45,15 @@ class PromptEditRepository(RowsById[PromptEdit]):
 class WorktreeRepository(RowsOfSession[Worktree]):
     model = Worktree
 
-    def of_project(self, project_id: str) -> list[Worktree]:
-        """Return what is noted for all sessions of a project, the oldest first."""
+    def of_root(self, project_id: str, workspace_id: str | None) -> list[Worktree]:
+        """Return what is noted for all sessions that work in a workspace of a project, or, with None, in its
+        own folder; the oldest first."""
         sessions = table_of(Session).c
         statement = (
             select(Worktree)
             .join(table_of(Session), sessions.id == self.c.session_id)
             .where(sessions.project_id == project_id, self.c.tree.is_not(None))
+            .where(sessions.workspace_id.is_not_distinct_from(workspace_id))
         )
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 

@@ -1,7 +1,7 @@
 """What language servers say after the edits of agents, for all projects and sessions.
 
 Owns: the checks of edited files, also those whose answers come late, the time that edits of one step
-wait together, and the known errors of each project. Never: what one call wrote (`edit_watch`), or the
+wait together, and the known errors below each root. Never: what one call wrote (`edit_watch`), or the
 words (`edit_findings`).
 """
 
@@ -50,12 +50,12 @@ class EditFeedback:
         self.limits = limits or FeedbackLimits()
         self._languages = languages
         self._enabled = enabled
-        self._known: dict[str, KnownErrors] = {}
+        self._known: dict[Path, KnownErrors] = {}
         self._steps: dict[tuple[str, str], StepWait] = {}
         self._checks: dict[Key, FileCheck] = {}
         self._tasks: set[asyncio.Task[Looked | None]] = set()
-        self.edited: Counter[tuple[str, str]] = Counter()
-        """Project and path of what is being edited at this moment."""
+        self.edited: Counter[tuple[Path, str]] = Counter()
+        """Root and path of what is being edited at this moment."""
 
     def follow(
         self,
@@ -98,6 +98,10 @@ class EditFeedback:
         for step in [step for step in self._steps if step[0] == session_id]:
             del self._steps[step]
 
+    def forget_root(self, root: Path) -> None:
+        """The folder is gone: nothing is known of its files any more."""
+        self._known.pop(root, None)
+
     async def aclose(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -115,12 +119,13 @@ class EditFeedback:
             log.exception("the language servers of %s cannot be had", context.project_id)
         return None
 
-    def known(self, project_id: str) -> KnownErrors:
-        known = self._known.get(project_id)
+    def known(self, root: Path) -> KnownErrors:
+        """Return what is known of the files below a root."""
+        known = self._known.get(root)
         if known is None:
             if len(self._known) >= MAX_PROJECTS:
                 self._known.clear()
-            known = self._known[project_id] = KnownErrors()
+            known = self._known[root] = KnownErrors()
         return known
 
     def waits(self, context: ToolCallContext) -> StepWait:
@@ -161,7 +166,7 @@ class EditFeedback:
         if len(self._checks) >= MAX_CHECKS:
             self._checks.pop(next(iter(self._checks))).task.cancel()
         place = project.root / path
-        look = self._look(project, self.known(context.project_id), path, before or (), scope)
+        look = self._look(project, self.known(context.project_root), path, before or (), scope)
         task = asyncio.create_task(look, name=f"errors after an edit of {path}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

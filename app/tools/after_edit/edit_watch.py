@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from app.bridges.lsp.manager import LanguageServer, ProjectLanguages
@@ -48,11 +49,11 @@ class Feedback(Protocol):
     """What the daemon knows of the errors in files, for one call to ask."""
 
     limits: FeedbackLimits
-    edited: Counter[tuple[str, str]]
+    edited: Counter[tuple[Path, str]]
 
     def project(self, context: ToolCallContext) -> ProjectLanguages | None: ...
 
-    def known(self, project_id: str) -> KnownErrors: ...
+    def known(self, root: Path) -> KnownErrors: ...
 
     def waits(self, context: ToolCallContext) -> StepWait: ...
 
@@ -88,7 +89,7 @@ class EditWatch:
         self._new_in_others: dict[str, Rows] = {}
         self._written: dict[str, _Written] = {}
         self._checks: list[FileCheck] = []
-        self._held: list[tuple[str, str]] = []
+        self._held: list[tuple[Path, str]] = []
         self._scope: ServerScope | None = None
 
     @cached_property
@@ -97,7 +98,7 @@ class EditWatch:
 
     @cached_property
     def _known(self) -> KnownErrors:
-        return self._feedback.known(self._context.project_id)
+        return self._feedback.known(self._context.project_root)
 
     @cached_property
     def _waits(self) -> StepWait:
@@ -163,7 +164,7 @@ class EditWatch:
     # -- before ------------------------------------------------------------------------------
 
     def _hold(self, path: str) -> None:
-        held = (self._context.project_id, path)
+        held = (self._context.project_root, path)
         if held not in self._held:
             self._held.append(held)
             self._feedback.edited[held] += 1
@@ -216,7 +217,7 @@ class EditWatch:
         return {path: found[path] for path in newest if await self._may_read(path)}
 
     def _is_edited(self, path: str) -> bool:
-        return self._feedback.edited[self._context.project_id, path] > 0
+        return self._feedback.edited[self._context.project_root, path] > 0
 
     # -- after -------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ class _Kept:
 
 
 class KnownErrors:
-    """The errors of one project's files."""
+    """The errors of the files below one root."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, Readable], _Kept] = OrderedDict()

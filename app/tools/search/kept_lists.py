@@ -86,6 +86,12 @@ class KeptLists:
         project = self._projects.get(root)
         return project is not None and await project.made()
 
+    def forget(self, root: Path) -> None:
+        """Give up the list of a folder that goes."""
+        project = self._projects.get(root)
+        if project is not None:
+            project.close()
+
     async def aclose(self) -> None:
         """Give up all lists; afterwards nothing is being made."""
         projects = list(self._projects.values())
