@@ -58,6 +58,9 @@ class Cage:
     takes_new_names: bool = True
     guarded: tuple[Path, ...] = ()
     """Files and folders that are protected by their exact path, also while there is nothing."""
+    repository: Path | None = None
+    """The `.git` of a workspace, which is the session's own: it is written as the mount for it says, although
+    the name is protected. What in it steers git is among `guarded`."""
     hides_special_files: bool = True
     """Pipes, sockets and devices in what may only be read are hidden; not needed where only programs of the
     daemon run."""

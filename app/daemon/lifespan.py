@@ -10,14 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import __version__
 from app.access.tokens import AccessControl
-from app.bridges.dap.manager import DebugAdapters
-from app.bridges.lsp.manager import LanguageServers
 from app.bridges.network.daemon_client import DaemonClient
 from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.processes.deadline import Deadline
@@ -52,6 +49,7 @@ from app.daemon.process_services import open_processes
 from app.daemon.project_decisions import ProjectDecisions
 from app.daemon.project_management import IssueRecords, ProjectManagement
 from app.daemon.services import Services
+from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import SCRATCH, Foundation, session_services
 from app.daemon.trace_destinations import open_traces
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
@@ -75,7 +73,6 @@ from app.harness.workflows.tool_port import WorkflowTools
 from app.observability import Redactor, Telemetry
 from app.storage.leases import Replica
 from app.storage.storage import Storage
-from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.authorisation.guard import built_in
 from app.tools.catalog import build_registry
 from app.tools.dispatch.registry import ToolRegistry
@@ -88,38 +85,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 log = logging.getLogger("kaged.daemon")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionResources:
-    """What tools keep beyond a call: what has been read, commands, late findings, debug sessions; and the
-    plugins."""
-
-    reads: ReadTracker
-    terminals: TerminalManager
-    feedback: EditFeedback
-    debuggers: DebugAdapters
-    hooks: PluginHooks
-    notes: WorktreeNotes
-    processes: CallProcesses
-    languages: LanguageServers
-
-    async def on_run_end(self, session_id: str, agent_path: str, run_id: str, *, last: bool = True) -> None:
-        """End what is kept for one run of an agent only, and with its `last` one what is the agent's."""
-        try:
-            if last:
-                await self.debuggers.end_run(session_id, agent_path)
-        finally:
-            await self.processes.end_run(session_id, run_id)
-
-    async def close_session(self, session_id: str) -> None:
-        """End and forget everything that is kept for a session."""
-        self.reads.forget(session_id)
-        self.feedback.forget(session_id)
-        await self.hooks.servers.close_session(session_id)
-        await self.debuggers.end_session(session_id)
-        await self.terminals.end_session(session_id)
-        await self.processes.end_session(session_id)
 
 
 @asynccontextmanager
@@ -173,7 +138,9 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
     audit = BridgeAudit(storage, redactor, telemetry.metrics)
     projects = ProjectRegistry(ProjectTrusts(storage, tuple(settings.projects.trusted)))
     async with (
-        open_processes(settings, record=audit, deadline=deadline) as processes,
+        open_processes(
+            settings, record=audit, deadline=deadline, first_port=projects.workspaces.first_port
+        ) as processes,
         open_code_services(settings, processes, projects, audit) as code,
     ):
         environment = child_environment()
@@ -203,9 +170,7 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
         hooks = _plugins(base, processes, registry, projects, audit)
         folder = settings.daemon.data_dir / NOTES_FOLDER
         notes = WorktreeNotes(storage, Worktrees(processes, environment, folder))
-        resources = SessionResources(
-            reads, terminals, code.feedback, debuggers, hooks, notes, processes, code.languages
-        )
+        resources = SessionResources(reads, terminals, code, debuggers, hooks, notes, processes)
         services = await _assemble(base, projects, hub, registry, router, resources, records)
         show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
         tasks = _background(services, redactor)
@@ -337,7 +302,7 @@ async def _decisions(
     resources: SessionResources,
     ownership: Ownership | None,
 ) -> ProjectDecisions:
-    hooks, languages, worktrees = resources.hooks, resources.languages, resources.notes.worktrees
+    hooks, languages, worktrees = resources.hooks, resources.code.languages, resources.notes.worktrees
     forwarding = None if ownership is None else Forwarding(ownership, await DaemonClient.open())
     workflows = management.workflows
     return ProjectDecisions(loader, sessions, workflows, hooks, languages, worktrees, ownership, forwarding)
@@ -349,7 +314,7 @@ def _tools(
     return ToolService(
         registry,
         watchdogs=built_in(settings.daemon.data_dir, home=Path.home()),
-        after_edit=resources.feedback,
+        after_edit=resources.code.feedback,
         hooks=resources.hooks.commands,
         redactor=redactor,
         settle=resources.processes.settle,

@@ -6,8 +6,9 @@ Owns: making both, and ending them after everything that they started. Never: wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from app.bridges.processes.audit import Record
 from app.bridges.processes.deadline import Deadline
@@ -21,10 +22,14 @@ from app.tools.processes.call_processes import CallProcesses
 
 @asynccontextmanager
 async def open_processes(
-    settings: Settings, *, record: Record, deadline: Deadline | None = None
+    settings: Settings,
+    *,
+    record: Record,
+    deadline: Deadline | None = None,
+    first_port: Callable[[Path], int | None] = lambda _: None,
 ) -> AsyncIterator[CallProcesses]:
     """Find out which cages there can be; on leaving, no process is left. `record` stores the audit rows
-    of cages; after the `deadline` nothing is started."""
+    of cages; after the `deadline` nothing is started. `first_port` is that of a workspace."""
     if deadline is not None:
         await await_earlier_life()
     children = ChildProcesses(deadline)
@@ -38,6 +43,7 @@ async def open_processes(
             closed=(data_dir, settings.config_file or default_config_file()),
             environment=child_environment(),
             snapshots=await asyncio.to_thread(empty_folder, data_dir / "snapshots"),
+            first_port=first_port,
         )
         try:
             yield processes

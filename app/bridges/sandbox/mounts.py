@@ -100,7 +100,7 @@ def open_places(
     places = Places()
     try:
         for mount in _ordered([*mounts, *cage.mounts]):
-            _add(mount, root, places)
+            _add(mount, root, places, cage.repository)
         for bound in [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]:
             _protect(bound, places, cage, known, rules_of)
         for bound in list(places.inner):
@@ -136,7 +136,7 @@ def _ordered(mounts: Iterable[Mount]) -> list[Mount]:
     return sorted(counting.values(), key=lambda mount: _depth(str(mount.path)))
 
 
-def _add(mount: Mount, root: Path, places: Places) -> None:
+def _add(mount: Mount, root: Path, places: Places, repository: Path | None) -> None:
     path = str(mount.path)
     places.seen[path] = identity(path)
     if mount.mode == "deny":
@@ -153,7 +153,7 @@ def _add(mount: Mount, root: Path, places: Places) -> None:
     if not (folder or stat.S_ISREG(found.st_mode)):
         return
     how: How = "hidden" if mount.mode == "deny" else mount.mode
-    if how == "rw" and mount.path.is_relative_to(root):
+    if how == "rw" and mount.path.is_relative_to(root) and mount.path != repository:
         below = mount.path.relative_to(root).parts
         how = "ro" if any(is_protected(name) for name in below) else "rw"
     bound = Bound(path, how, (found.st_dev, found.st_ino), descriptor, folder)

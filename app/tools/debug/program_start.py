@@ -54,7 +54,11 @@ async def request_for(call: DebugCall) -> LaunchRequest:
         program=program.file,
         cwd=program.folder,
         args=(*program.args, *(params.args or ())),
-        env={**program.env, **(params.env or {})},
+        env={
+            **call.tooling.processes.variables(call.context.project_root),
+            **program.env,
+            **(params.env or {}),
+        },
         stop_on_entry=stops,
         module=program.module,
         options=program.options,

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from app.tools.processes.project_cage import (
     programs_for_reading,
     shows_something,
 )
+from app.tools.processes.workspace_repository import with_repository
+from app.workspace.own_places import may_be_workspace
 
 log = logging.getLogger("kaged.cages")
 
@@ -43,7 +45,7 @@ _PLAIN_VARIABLE = re.compile(r"PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ")
 class CallProcesses:
     """One per daemon. `data_dir` is where cages keep state, `closed` are the daemon's own places, which no
     cage shows. `snapshots` holds copies for programs in the cage of the project; these are found on the PATH
-    of `environment`."""
+    of `environment`. `first_port` returns the first port of the range of the workspace at a root."""
 
     def __init__(
         self,
@@ -54,12 +56,14 @@ class CallProcesses:
         closed: Sequence[Path] = (),
         snapshots: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        first_port: Callable[[Path], int | None] = lambda _: None,
     ) -> None:
         self._children = children
         self._cages = cages
         self._state = (data_dir or Path("/nonexistent")) / STATE_FOLDER
         self._closed = tuple(closed)
         self.snapshots = snapshots
+        self._first_port = first_port
         self._for_reading = programs_for_reading(environment or {})
         if snapshots is not None:
             self._for_reading += (snapshots,)
@@ -83,7 +87,10 @@ class CallProcesses:
         debugger needs, it is a second cage beside the first. Raises ToolError `cage_unavailable`."""
         if context.cage is None:
             return self._children
-        cage = self._cage(context, also)
+        if may_be_workspace(context.project_root):
+            cage = await asyncio.to_thread(self._cage, context, also)
+        else:
+            cage = self._cage(context, also)
         key = f"{key_of(context)}/debugger" if also else key_of(context)
         if context.run_id is None and self._cages.has_run_out(key):
             await self._end({key})  # there is no run that it was the cage of: another call has another one
@@ -103,13 +110,24 @@ class CallProcesses:
         ]
 
     def _cage(self, context: ToolCallContext, also: Sequence[Path] = ()) -> Cage:
+        """Return the caller's cage. Blocks for a workspace: it reads some small files of its repository."""
+        root = context.project_root
         cage = Cage.of_agent(
             context.cage or {},
-            context.project_root,
+            root,
             state_folder=self._state / _name(context.project_id) / _name(context.agent_path),
             closed=self._closed,
         )
-        return replace(cage, mounts=(*cage.mounts, *(Mount(place, "ro") for place in also)))
+        cage = with_repository(cage, root, self._closed)
+        mounts = (*cage.mounts, *(Mount(place, "ro") for place in also))
+        return replace(cage, mounts=mounts, env=self.variables(root) | dict(cage.env))
+
+    def variables(self, root: Path) -> dict[str, str]:
+        """Return what every command of a session that works at `root` finds in its environment: that, and the
+        first of the ports that are its own."""
+        port = self._first_port(root)
+        own = {"KAGED_WORKSPACE": str(root)}
+        return own if port is None else own | {"KAGED_WORKSPACE_PORT": str(port)}
 
     @property
     def closed(self) -> tuple[Path, ...]:
@@ -158,9 +176,9 @@ class CallProcesses:
         """Return what a command of the caller finds in its environment, where the daemon's children have
         `daemons`. In a cage that is where programs are, and the language; the cage adds the rest."""
         if context.cage is None:
-            return dict(daemons)
+            return {**daemons, **self.variables(context.project_root)}
         if not self.has_cages:
-            return {**daemons, **(context.cage.get("env") or {})}
+            return {**daemons, **self.variables(context.project_root), **(context.cage.get("env") or {})}
         return {name: value for name, value in daemons.items() if _PLAIN_VARIABLE.fullmatch(name)}
 
     async def of_project(self, root: Path, *, caged: bool) -> ChildStarter:

@@ -6,7 +6,8 @@ Owns: the folders of such a cage. Never: the cage of an agent (`app.cages.cage`)
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ OWN_FOLDERS = (Path(app.__file__).parent, own_packages())
 OWN_PROGRAMS = ("rg", "ast-grep")
 RULES_FILE = ".gitignore"
 MAX_LINE = 4096
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+MAX_ALTERNATES = 5
+"""How far git itself follows repositories that share objects."""
 
 
 def programs_for_reading(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -130,26 +134,59 @@ def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
     folder = Path(os.path.realpath(top / (git or ".git")))
     common = Path(os.path.realpath(folder / (_line_of(folder / "commondir") or ".")))
     found = [one for one in (folder, common) if os.path.isfile(one / "HEAD")]
-    objects = common / "objects"
-    shared = _line_of(objects / "info" / "alternates")
-    if shared is not None:
-        other = Path(os.path.realpath(objects / shared))
-        found += [other] if other.name == "objects" and os.path.isfile(other.parent / "HEAD") else []
+    found += shared_objects(common / "objects")
+    return not_closed([one for one in found if not one.is_relative_to(root)], closed)
+
+
+def not_closed(folders: Sequence[Path], closed: Sequence[Path]) -> list[Path]:
+    """Return those of the folders that do not belong to the daemon."""
     hidden = [Path(os.path.realpath(one)) for one in closed]
-    outside = [one for one in found if not one.is_relative_to(root)]
-    return [one for one in outside if not any(one.is_relative_to(other) for other in hidden)]
+    return [one for one in folders if not any(one.is_relative_to(other) for other in hidden)]
 
 
-def _line_of(file: Path, start: str = "") -> str | None:
-    """Return the first line of a small file without its beginning; None when there is none such."""
+def shared_objects(objects: Path) -> list[Path]:
+    """Return the folders of other repositories whose objects the repository with the folder `objects` shares:
+    those of its alternates, and of theirs."""
+    found: dict[Path, None] = {}
+    level = [objects]
+    for _ in range(MAX_ALTERNATES):
+        level = [other for one in level for other in _alternates(one) if other not in found]
+        found |= dict.fromkeys(level)
+    return list(found)
+
+
+def _alternates(objects: Path) -> Iterator[Path]:
+    for line in (_beginning_of(objects / "info" / "alternates") or "").split("\n"):
+        other = Path(os.path.realpath(objects / _unquoted(line)))
+        if line and other.name == "objects" and os.path.isfile(other.parent / "HEAD"):
+            yield other
+
+
+def _unquoted(line: str) -> str:
+    """Return a path that git may have quoted: bytes that are not plain as octal digits."""
+    if not (line.startswith('"') and line.endswith('"')):
+        return line
+    raw = line[1:-1].encode("utf-8", "surrogateescape")
+    plain = _OCTAL.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), raw)
+    return os.fsdecode(plain.replace(b"\0", b""))
+
+
+def _beginning_of(file: Path) -> str | None:
+    """Return the beginning of a small file; None when there is none such."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        line = os.read(descriptor, MAX_LINE).split(b"\n")[0].decode("utf-8", "surrogateescape")
+        text = os.read(descriptor, MAX_LINE).decode("utf-8", "surrogateescape")
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return line.removeprefix(start).strip() or None if line.startswith(start) and "\0" not in line else None
+    return text if "\0" not in text else None
+
+
+def _line_of(file: Path, start: str = "") -> str | None:
+    """Return the first line of a small file without its beginning; None when there is none such."""
+    line = (_beginning_of(file) or "").partition("\n")[0]
+    return line.removeprefix(start).strip() or None if line.startswith(start) else None

@@ -40,12 +40,7 @@ def cage_of_hook(hook: CommandHook, place: HookPlace, closed: tuple[Path, ...]) 
 def variables(hook: CommandHook, place: HookPlace) -> dict[str, str]:
     """Return what a hook finds in its environment beside the usual; the last is for hooks of Claude Code."""
     root = str(place.root)
-    return {
-        "KAGED_HOOK": hook.name,
-        "KAGED_PROJECT_DIR": root,
-        "KAGED_WORKSPACE": str(place.folder),
-        "CLAUDE_PROJECT_DIR": root,
-    }
+    return {"KAGED_HOOK": hook.name, "KAGED_PROJECT_DIR": root, "CLAUDE_PROJECT_DIR": root}
 
 
 def _of_project(compiled: Mapping[str, Any], place: HookPlace) -> Iterator[Mount]:

@@ -11,7 +11,7 @@ import itertools
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
@@ -76,9 +76,11 @@ class HookProcesses:
 
     async def _in_cage(self, hook: CommandHook, place: HookPlace, content: bytes) -> HookRun:
         cage = await asyncio.to_thread(cage_of_hook, hook, place, self._processes.closed)
+        own = self._processes.variables(place.folder)
         if cage is None:
-            environment = {**self._environment, **variables(hook, place)}
+            environment = {**self._environment, **own, **variables(hook, place)}
             return await self._run(self._processes.own, hook, place, environment, content)
+        cage = replace(cage, env={**own, **cage.env})
         key = f"hook/{place.project_id}/{next(_numbers)}"
         about = {"project_id": place.project_id, "hook": hook.name}
         keeper = self._processes.cages
