@@ -21,6 +21,8 @@ HARNESS: dict[str, str] = {
     "delegation.background": "a background task is reported later, also after a restart",
     "delegation.tree": "thirty agents on four levels, ten at once, cancelled and killed at random",
     "delegation.overhead": "the overhead of a delegation is measured",
+    "workspace.roots": "files, commands, servers and checkpoints of a session are those of its own root",
+    "workspace.repository": "what an agent does to git in its workspace leaves the user's repository alone",
     "checkpoint.operator": "an operator's pause makes a checkpoint at the partial answer",
     "checkpoint.model": "the model's checkpoint tool pauses after its answer",
     "checkpoint.grace": "running tools get two seconds, then are cancelled and answered so",
