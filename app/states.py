@@ -11,6 +11,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from app.errors import Conflict
+from app.workspace_states import WORKABLE as WORKABLE
+from app.workspace_states import WORKSPACE_MOVES as WORKSPACE_MOVES
+from app.workspace_states import WorkspaceState as WorkspaceState
 
 
 class SessionState(StrEnum):
@@ -299,36 +302,6 @@ WORKFLOW_RUN_MOVES: Mapping[WorkflowRunState, frozenset[WorkflowRunState]] = {
     _W.RUNNING: frozenset({_W.SUCCEEDED, _W.FAILED, _W.CANCELLED}),
     **dict.fromkeys((_W.SUCCEEDED, _W.FAILED, _W.CANCELLED), frozenset()),
 }
-
-
-class WorkspaceState(StrEnum):
-    """One workspace. `merged` and `discarded` are not its end: a merged one goes on and is merged again, a
-    discarded one comes back until its folder is removed. `broken`: it could not be made, or its folder is
-    gone."""
-
-    CREATING = "creating"
-    READY = "ready"
-    MERGING = "merging"
-    MERGED = "merged"
-    KEPT = "kept"
-    DISCARDED = "discarded"
-    BROKEN = "broken"
-
-
-_K = WorkspaceState
-
-WORKSPACE_MOVES: Mapping[WorkspaceState, frozenset[WorkspaceState]] = {
-    _K.CREATING: frozenset({_K.READY, _K.DISCARDED, _K.BROKEN}),
-    _K.READY: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
-    _K.MERGING: frozenset({_K.READY, _K.MERGED, _K.BROKEN}),
-    _K.MERGED: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
-    _K.DISCARDED: frozenset({_K.READY, _K.BROKEN}),
-    _K.BROKEN: frozenset({_K.DISCARDED}),
-    _K.KEPT: frozenset(),
-}
-
-WORKABLE = frozenset({_K.READY, _K.MERGING, _K.MERGED})
-"""The states of a workspace in which its session may work."""
 
 
 OPERATOR_EVENTS = frozenset(

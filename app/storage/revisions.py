@@ -41,6 +41,7 @@ def only_adds(revision: str) -> bool:
 def is_next_that_adds(revision: str | None, own: str) -> bool:
     """Tell whether a revision is the one after `own` and only adds: a daemon of `own` can use it until it is
     updated as well."""
-    if revision is None or not only_adds(revision):
+    before = _NAME.fullmatch(own)
+    if revision is None or before is None or not only_adds(revision):
         return False
-    return int(revision[:4]) == int(own[:4]) + 1
+    return int(revision[:4]) == int(before[1]) + 1

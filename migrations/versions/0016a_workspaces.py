@@ -41,4 +41,5 @@ def upgrade() -> None:
     )
     op.create_index("ix_workspaces_project", "workspaces", ["project_id", "created_at"])
     op.create_index("ix_workspaces_held", "workspaces", ["removed_at", "created_at"])
+    op.create_index("ix_workspaces_session", "workspaces", ["session_id"])
     op.create_index("ix_workspaces_state", "workspaces", ["state", "created_at"])

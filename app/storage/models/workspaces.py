@@ -24,6 +24,7 @@ class Workspace(SQLModel, table=True):
     __table_args__ = (
         Index("ix_workspaces_project", "project_id", "created_at"),
         Index("ix_workspaces_held", "removed_at", "created_at"),
+        Index("ix_workspaces_session", "session_id"),
         Index("ix_workspaces_state", "state", "created_at"),
     )
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from sqlalchemy import func, select
 
-from app.storage.models import Session, Workspace
+from app.storage.models import Workspace
 from app.storage.pages import Page
-from app.storage.repositories.rows import RowsById, table_of
+from app.storage.repositories.rows import RowsById
+from app.storage.text import storable
 
 
 class WorkspaceRepository(RowsById[Workspace]):
@@ -29,10 +30,9 @@ class WorkspaceRepository(RowsById[Workspace]):
         return self._newest_first("workspaces", where, limit=limit, cursor=cursor)
 
     def of_session(self, session_id: str) -> Workspace | None:
-        """Return the workspace that a session works in; None in the project's own folder."""
-        session = table_of(Session).c
-        working_in = select(session.workspace_id).where(session.id == session_id).scalar_subquery()
-        return self._first(self.c.id == working_in)
+        """Return the workspace of a session, which may be deleted by now; None for one that worked in the
+        project's own folder."""
+        return self._first(self.c.session_id == storable(session_id))
 
     def in_states(self, states: Iterable[str]) -> builtins.list[Workspace]:
         """Return every workspace in one of the states, the oldest first."""
