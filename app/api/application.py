@@ -38,6 +38,7 @@ from app.api import (
     tools,
     uploads,
     workflows,
+    workspaces,
 )
 from app.api.access_log import AccessLogMiddleware
 from app.api.access_middleware import AccessMiddleware
@@ -65,6 +66,7 @@ NOUNS = (
     runs,
     checkpoints,
     rollbacks,
+    workspaces,
     compactions,
     interactions,
     issues,

@@ -18,7 +18,7 @@ FROM_ROWS = frozenset(
         *("list_checkpoints", "list_rollbacks", "list_compactions", "get_compaction"),
         *("list_interactions", "get_interaction", "list_todo_proposals"),
         *("list_issues", "get_issue", "list_issue_updates", "list_issue_links", "list_issue_attachments"),
-        *("list_todos", "get_upload", "get_workflow_run"),
+        *("list_todos", "get_upload", "get_workflow_run", "list_workspaces"),
     }
 )
 """Reads of a project that need rows alone: every daemon answers them, and loads nothing of the project."""
@@ -43,6 +43,7 @@ BY_OWNER = frozenset(
         *("edit_todo", "delete_todo", "accept_todo_proposal", "reject_todo_proposal", "delete_upload"),
         *("invoke_workflow", "cancel_workflow_run", "stop_command", "call_tool"),
         *("create_project_permission", "delete_project_permission", "create_session_permission"),
+        *("get_workspace", "merge_workspace", "keep_workspace", "discard_workspace", "undo_workspace"),
         *("delete_session_permission", "list_mcp_content", "enable_mcp_server", "enable_plugin", "test_hook"),
     }
 )

@@ -43,7 +43,13 @@ router: APIRouter = noun_router("Sessions")
 async def create_session(
     services: ServicesDep, principal: PrincipalDep, body: CreateSession
 ) -> SessionDetail:
+    """With a `workspace` of its own, the answer does not wait until that is there: the first run does.
+    `workspace.updated` reports how it goes."""
     answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
+    workspaces, workspace = services.management.workspaces, None
+    wish = body.wished_workspace(workspaces.default_kind(body.project_id))
+    if wish is not None:
+        workspace = await workspaces.plan(body.project_id, wish.base, body.title or "", principal.actor)
     session = await services.sessions.create(
         body.project_id,
         title=body.title,
@@ -51,8 +57,11 @@ async def create_session(
         headless=body.headless,
         overrides=body.overrides.model_dump(exclude_none=True) if body.overrides is not None else None,
         mode=body.mode,
+        workspace=workspace,
         created_by=principal.actor,
     )
+    if workspace is not None:
+        workspaces.begin(workspace)
     return new_session_detail(session)
 
 

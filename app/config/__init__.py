@@ -32,6 +32,7 @@ from app.config.settings import (
     SearchSettings,
     Settings,
     StorageSettings,
+    WorkspaceSettings,
     is_base_path,
 )
 
@@ -60,6 +61,7 @@ __all__ = [
     "SearchSettings",
     "Settings",
     "StorageSettings",
+    "WorkspaceSettings",
     "child_environment",
     "container_in_environment",
     "default_config_file",

@@ -131,6 +131,14 @@ class ProjectSettings(Section):
     trusted: tuple[SharedFolder, ...] = ()
 
 
+class WorkspaceSettings(Section):
+    """`max_gb` is what the folders of all sessions take together; for `undo_days` one that was discarded can
+    be taken back."""
+
+    max_gb: float = Field(default=20.0, gt=0)
+    undo_days: float = Field(default=7.0, ge=0)
+
+
 class InstructionSettings(Section):
     """`user`: agents get the user's instruction files and skills (`~/.agents`, `~/.claude`, `~/.kaged`)."""
 
@@ -312,6 +320,7 @@ class Settings(Section):
     storage: StorageSettings = StorageSettings()
     sandbox: SandboxSettings = SandboxSettings()
     projects: ProjectSettings = ProjectSettings()
+    workspaces: WorkspaceSettings = WorkspaceSettings()
     instructions: InstructionSettings = InstructionSettings()
     log: LogSettings = LogSettings()
     models: dict[str, Chain] = Field(default_factory=dict)

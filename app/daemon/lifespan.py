@@ -52,6 +52,7 @@ from app.daemon.services import Services
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import SCRATCH, Foundation, session_services
 from app.daemon.trace_destinations import open_traces
+from app.daemon.workspace_services import open_workspaces, tend_workspaces
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import NOTES_FOLDER, Worktrees
 from app.harness.hooks.commands.command_hooks import CommandHooks
@@ -205,12 +206,8 @@ def _plugins(
         cages=plugin_cages(processes.cages, settings),
     )
     servers = agent_servers(base, processes, registry, projects, audit)
-    commands = CommandHooks(
-        hooks_of_settings(settings.hooks),
-        projects,
-        HookProcesses(processes, child_environment()),
-        base.redactor,
-    )
+    running = HookProcesses(processes, child_environment())
+    commands = CommandHooks(hooks_of_settings(settings.hooks), projects, running, base.redactor)
     return PluginHooks(plugins, audit, storage, registry, projects, servers, commands)
 
 
@@ -248,6 +245,7 @@ async def _assemble(
 ) -> Services:
     settings, storage, redactor = base.settings, base.storage, base.redactor
     tools = _tools(settings, registry, resources, redactor)
+    workspaces = open_workspaces(base, projects, hub, resources.processes)
     needed = session_services(
         base,
         projects,
@@ -256,10 +254,11 @@ async def _assemble(
         resources.hooks,
         resources.notes,
         records.proposals,
+        workspaces,
         resources.on_run_end,
     )
     sessions = SessionManager(needed, hub, records.uploads, resources.close_session)
-    management = ProjectManagement.of(base, records, hub, projects, sessions)
+    management = ProjectManagement.of(base, records, hub, projects, sessions, workspaces)
     loader = ProjectLoader(
         projects,
         storage,
@@ -357,6 +356,7 @@ def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[Non
         ("loop watch", _loop_watch(services)),
         ("retention", _retention(services)),
         ("uploads", trim_uploads_forever(services.management.uploads, may_trim)),
+        ("workspaces", tend_workspaces(services)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]
     return [asyncio.create_task(job, name=name) for name, job in jobs]

@@ -20,6 +20,7 @@ from app.harness.workflows.assignment import Assignments
 from app.harness.workflows.issue_progress import IssueProgress
 from app.harness.workflows.runs import WorkflowRuns
 from app.harness.workflows.service import WorkflowService
+from app.harness.workspaces.service import Workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class IssueRecords:
 
 @dataclass(frozen=True, slots=True)
 class ProjectManagement:
-    """Issues and workflows, which start sessions."""
+    """Issues and workflows, which start sessions, and the folders in which these work."""
 
     issues: IssueService
     todos: TodoService
@@ -51,6 +52,7 @@ class ProjectManagement:
     workflows: WorkflowService
     assignments: Assignments
     progress: IssueProgress
+    workspaces: Workspaces
 
     @classmethod
     def of(
@@ -60,6 +62,7 @@ class ProjectManagement:
         hub: EventHub,
         projects: ProjectRegistry,
         sessions: SessionManager,
+        workspaces: Workspaces,
     ) -> ProjectManagement:
         runs = WorkflowRuns(base.storage, hub, base.redactor, records.uploads)
         workflows = WorkflowService(runs, records.uploads, hub, projects, sessions)
@@ -73,6 +76,7 @@ class ProjectManagement:
             workflows=workflows,
             assignments=assignments,
             progress=IssueProgress(base.storage, hub, issues),
+            workspaces=workspaces,
         )
 
     async def start(self, sessions: SessionManager) -> None:
@@ -91,3 +95,4 @@ class ProjectManagement:
         """Begin nothing more; sessions are drained after it."""
         await self.workflows.aclose()
         await self.progress.aclose()
+        await self.workspaces.aclose()

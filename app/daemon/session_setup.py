@@ -26,7 +26,7 @@ from app.harness.questions.queue import Questions
 from app.harness.run.limits import Limits
 from app.harness.run.processor import ProcessorPipeline
 from app.harness.sessions.capacity import Capacity
-from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.session_services import SessionServices, WorkspaceGate
 from app.harness.sessions.session_tasks import SessionTasks
 from app.observability import Redactor, Telemetry
 from app.storage.storage import Storage
@@ -46,7 +46,7 @@ class Foundation:
     telemetry: Telemetry
 
 
-def session_services(
+def session_services(  # noqa: PLR0913
     base: Foundation,
     projects: ProjectRegistry,
     router: ProviderRouter,
@@ -54,6 +54,7 @@ def session_services(
     hooks: PluginHooks,
     notes: WorktreeNotes,
     proposals: TodoProposals,
+    workspaces: WorkspaceGate,
     on_run_end: OnRunEnd,
 ) -> SessionServices:
     """Return what sessions are given. `on_run_end` ends what tools keep
@@ -92,6 +93,7 @@ def session_services(
         notes=notes,
         delegation_hooks=DelegationHooks(),
         proposals=proposals,
+        workspaces=workspaces,
     )
 
 

@@ -48,9 +48,6 @@ class MessageRemoved(EventPayload):
     message_id: str
 
 
-QUEUE_EVENTS: tuple[type[EventPayload], ...] = (MessageEdited, MessageRemoved)
-
-
 class PromptReloaded(EventPayload):
     """The prompts of these agents have another text, which holds from the next message boundary on."""
 
@@ -71,3 +68,18 @@ class PromptFailed(EventPayload):
 
     TYPE = "prompt.failed"
     prompts: tuple[UnusablePrompt, ...]
+
+
+class WorkspaceUpdated(EventPayload):
+    """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
+    `detail` what is wrong, or worth knowing."""
+
+    TYPE = "workspace.updated"
+    GLOBAL = True
+    workspace_id: str
+    state: str
+    step: str | None = None
+    detail: str | None = None
+
+
+MORE_EVENTS: tuple[type[EventPayload], ...] = (MessageEdited, MessageRemoved, WorkspaceUpdated)

@@ -22,7 +22,7 @@ from app.events.interactions import (
 )
 from app.events.issues import ISSUE_EVENTS
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
-from app.events.sessions import QUEUE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
+from app.events.sessions import MORE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
 from app.events.workflows import WORKFLOW_EVENTS
 from app.ids import ROOT_AGENT
 from app.messages import Cost, Frozen, StopReason, Usage
@@ -179,12 +179,16 @@ class Resync(EventPayload):
     snapshot: str
 
 
+QueuedFor = Literal["busy", "capacity", "workspace"]
+"""Why a message waits: a run is active, too many are, or the session's folder is being made."""
+
+
 class RunQueued(EventPayload):
     TYPE = "run.queued"
     GLOBAL = True
     message_id: str
     position: int
-    reason: Literal["busy", "capacity"]
+    reason: QueuedFor
 
 
 class RunStarted(EventPayload):
@@ -337,7 +341,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     *INTERACTION_EVENTS,
     PromptFailed,
     HookEnded,
-    *QUEUE_EVENTS,
+    *MORE_EVENTS,
 )
 
 

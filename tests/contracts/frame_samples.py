@@ -29,6 +29,7 @@ from app.events.sessions import (
     RollbackUndone,
     SessionRolledBack,
     UnusablePrompt,
+    WorkspaceUpdated,
 )
 from app.events.union import (
     BudgetWarning,
@@ -183,6 +184,7 @@ SAMPLES: tuple[EventPayload, ...] = (
         compactions=(COMPACTION,),
         files=2,
     ),
+    WorkspaceUpdated(workspace_id="wks_01JZ000000000000000000000B", state="creating", step="clone"),
     RollbackUndone(rollback_id="rbk_01JZ0000000000000000000006", undone_by="operator"),
     CompactionTriggered(
         compaction_id=COMPACTION,

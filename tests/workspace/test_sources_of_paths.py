@@ -17,7 +17,7 @@ from app.errors import ToolError
 from app.harness.checkpoints.file_survey import FileSurvey
 from app.harness.checkpoints.git_objects import TreeEntry
 from app.harness.dsl.paths import PathProblem, read_project_file
-from app.harness.sessions.restoring import FileChange, FilePlan, _apply
+from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.workspace import Workspace, read_beginning
 from app.workspace.ignore_rules import RULES_FILE, read_rules
 from tests.driver.swapping import CANARY, Arena, swapping
@@ -143,7 +143,7 @@ def test_what_belongs_to_the_daemon_is_neither_noted_nor_restored(tmp_path):
     plan = FilePlan("", "", (FileChange("state/token", now, then),), ())
     contents = {now.oid: CANARY, then.oid: b"old"}
     with pytest.raises(ToolError) as refused:
-        _apply(Workspace(root, closed=(root / "state",)), plan, contents)
+        apply_plan(Workspace(root, closed=(root / "state",)), plan, contents)
     assert refused.value.code == "capability_denied"
     assert (root / "state/token").read_bytes() == CANARY
 

@@ -55,11 +55,13 @@ IDS = {
     "UploadAnswer": "upl",
     "WorkflowRunAnswer": "wfr",
     "WorkflowRunSummary": "wfr",
+    "WorkspaceAnswer": "wks",
     "WorktreeAnswer": "wtr",
 }
 """The prefix of `id` in each model."""
 
 REFERENCES = {
+    "workspace_id": "wks",
     "active_run": "run",
     "call_id": "tcl",
     "checkpoint_id": "ckp",

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunStateName
+from app.api.schemas.workspaces import WorkspaceKind, WorkspaceWish
 from app.storage.models import Run
 from app.tools.contract.modes import ModeName
 
@@ -41,6 +42,17 @@ class CreateSession(RequestModel):
         default=None, description="Overrides of the project file for this session."
     )
     mode: SessionModeName = Field(default="ask", description="How much the session asks; see `GET /modes`.")
+    workspace: WorkspaceKind | WorkspaceWish | None = Field(
+        default=None,
+        description="Where it works: `shared` is the project's folder, `worktree` a folder of its own. "
+        "Without it, the project file says so.",
+    )
+
+    def wished_workspace(self, default: WorkspaceKind) -> WorkspaceWish | None:
+        """Return what folder of its own the session wants, or None; `default` is the project's."""
+        wish = self.workspace or default
+        wish = wish if isinstance(wish, WorkspaceWish) else WorkspaceWish(kind=wish)
+        return wish if wish.kind != "shared" else None
 
 
 class ChangeSession(RequestModel):
@@ -119,6 +131,9 @@ class SessionAnswer(AnswerModel):
     issue_number: int | None
     headless: bool
     mode: SessionModeName = Field(description="How much the session asks; see `GET /modes`.")
+    workspace_id: str | None = Field(
+        description="The folder of its own that it works in; null: the project's."
+    )
     created_by: str
     context_overflow: bool
     created_at: Time

@@ -163,6 +163,10 @@ class ActReader:
             yield from self._environment(where, task.env, *at)
         for folder in project.skills.paths:
             yield self.act("prompt", "skills", folder, "", "skills", "paths")
+        setup = project.workspace.setup
+        if setup is not None:
+            text = setup if isinstance(setup, str) else shlex.join(setup)
+            yield self.act("program", "workspace", text, "", "workspace", "setup")
         yield from self._hooks()
         yield from self._servers()
         yield from self._adapters()

@@ -22,6 +22,7 @@ from app.harness.dsl.spec_sections import (
     SkillsSection,
     TaskSpec,
     WorkflowInput,
+    WorkspaceSection,
 )
 from app.ids import paths_above
 
@@ -177,6 +178,7 @@ class CompiledProject(CompiledModel):
     limits: LimitsSection
     permissions: tuple[CompiledPermission, ...]
     skills: SkillsSection
+    workspace: WorkspaceSection = WorkspaceSection()
     hooks: HooksSection = HooksSection()
     prompt_files: tuple[str, ...]
     """Prompt files to watch, and where a `.local` sibling would appear."""

@@ -251,6 +251,7 @@ class _Compilation:
             limits=spec.limits,
             permissions=compile_permissions(document.get("permissions"), pinned=False),
             skills=spec.skills,
+            workspace=spec.workspace,
             hooks=spec.hooks,
             prompt_files=tuple(self.prompts.watched),
             source_files=tuple(self.loader.files),

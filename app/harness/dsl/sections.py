@@ -42,6 +42,9 @@ def check_sections(document: Node, bag: DiagnosticBag) -> Validated[ProjectSpec]
     _check_unique(document, "dap", "adapters", "runtime", bag)
     for node in document.list_at("skills", "paths"):
         _check_path(node, bag)
+    for key in ("copy", "link"):
+        for node in document.list_at("workspace", key):
+            _check_path(node, bag)
     for task in document.map_at("tasks").values():
         _check_path(task.get("cwd"), bag)
     return checked

@@ -22,6 +22,7 @@ from app.harness.dsl.spec_sections import (
     SkillsSection,
     TaskSpec,
     WorkflowSpec,
+    WorkspaceSection,
 )
 from app.harness.dsl.spec_types import (
     AGENT_KEY_PATTERN,
@@ -287,6 +288,8 @@ class ProjectSpec(StrictModel):
     """Rules for every agent of the project."""
     skills: SkillsSection = SkillsSection()
     """Where skills are looked for."""
+    workspace: WorkspaceSection = WorkspaceSection()
+    """Folders of their own for sessions."""
     hooks: HooksSection = HooksSection()
     """Commands that the daemon runs around tool calls, prompts and the ends of runs."""
     plugins: dict[PluginName, PluginSpec] = Field(default={}, max_length=64)

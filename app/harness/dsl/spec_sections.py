@@ -5,6 +5,7 @@ Owns: these models. Never: running any of it; the subsystems read the compiled p
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -211,3 +212,22 @@ class SkillsSection(StrictModel):
 
     paths: list[ProjectPath] = Field(default=[], max_length=64)
     """Folders below the project root."""
+
+
+with warnings.catch_warnings():
+    # `copy` is what the key is called; the method of the base class by that name is used nowhere.
+    warnings.simplefilter("ignore", UserWarning)
+
+    class WorkspaceSection(StrictModel):
+        """The folders of their own in which sessions work."""
+
+        default: Literal["shared", "worktree"] = "shared"
+        """Where a session works that does not say so."""
+        setup: CommandOrLine | None = None
+        """What is run in a new folder: a shell line, or program and arguments as a list."""
+        copy: list[ProjectPath] = Field(default=[], max_length=64)  # type: ignore[assignment]
+        """Files that git does not have and that are copied; `*` and `?` stand in names."""
+        link: list[ProjectPath] = Field(default=[], max_length=64)
+        """Folders that git does not have and that a new folder gets, by reference where that is possible."""
+        ports: Annotated[int, Field(ge=0, le=100)] = 0
+        """How many free ports each folder gets."""

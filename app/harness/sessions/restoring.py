@@ -160,7 +160,7 @@ async def restore_files(workspace: Workspace, objects: GitObjects, plan: FilePla
     oids = {entry.oid for one in plan.restored for entry in (one.now, one.then) if entry is not None}
     contents = await objects.contents(oids, MAX_CONTENT_BYTES)
     try:
-        await asyncio.to_thread(_apply, workspace, plan, contents)
+        await asyncio.to_thread(apply_plan, workspace, plan, contents)
     except ToolError as problem:
         raise Conflict(
             f"The files could not be restored, and nothing was changed: {problem.message}",
@@ -172,7 +172,9 @@ async def restore_files(workspace: Workspace, objects: GitObjects, plan: FilePla
     ]
 
 
-def _apply(workspace: Workspace, plan: FilePlan, contents: Mapping[str, bytes]) -> None:
+def apply_plan(workspace: Workspace, plan: FilePlan, contents: Mapping[str, bytes]) -> None:
+    """Write what a plan restores, all of it or nothing; `contents` are by the names of its entries. Raises
+    ToolError when a file has changed since it was looked at. Blocks."""
     links = [one for one in plan.restored if _is_link(one.now) or _is_link(one.then)]
     files = [one for one in plan.restored if one not in links]
     files.sort(key=lambda one: one.then is not None)  # what goes makes room for what comes

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from app.errors import Conflict
 from app.events.payload import EventPayload
-from app.events.union import RunQueued
+from app.events.union import QueuedFor, RunQueued
 from app.harness.conversation.inbox import message_size
 from app.harness.conversation.session_rows import (
     Mode,
@@ -100,8 +100,7 @@ class Session:
     @property
     def at_rest(self) -> bool:
         """True when nothing would be lost by forgetting this object."""
-        at_work = self._runs.working or self._runs.lock.locked() or self.stream.owes
-        return not at_work and not len(self._inbox)
+        return not (self._runs.working or self._runs.lock.locked() or self.stream.owes or len(self._inbox))
 
     def restore(self, waiting: list[Message]) -> None:
         """Take up the messages that waited when the daemon stopped."""
@@ -145,6 +144,8 @@ class Session:
                     raise busy(state, waits=keeps_run)
                 steer = mode == "steer" and (state is SessionState.RUNNING or keeps_run)
                 return await self._enqueue(row, event, "busy", steer=steer)
+            if self._services.workspaces.is_making(self.row) and mode != "reject":
+                return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "workspace")
             await self._services.check_runnable(self.row, model)
             if self._services.capacity.try_acquire(Claim.of(self.row)):
 
@@ -371,7 +372,7 @@ class Session:
             await self.cancel(actor)
 
     async def _enqueue(
-        self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"], *, steer: bool = False
+        self, row: Message, event: SessionEvent, reason: QueuedFor, *, steer: bool = False
     ) -> PostedMessage:
         inbox, limit = self._inbox, self._services.queue_limit
         if len(inbox) >= limit:
@@ -387,7 +388,7 @@ class Session:
         store = effect(lambda uow: uow.messages.add(waiting), lambda _: posted)
         await self._record.move(event, reason=kept, events=events, statements=store, durable=True)
         self._inbox.add(waiting)
-        if reason == "capacity":
+        if reason != "busy":
             self.enqueue()
         return posted
 

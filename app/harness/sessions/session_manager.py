@@ -42,9 +42,10 @@ from app.harness.uploads.service import UploadService
 from app.ids import new_id, now_ms
 from app.states import SessionState
 from app.storage.keyed_effect import effect
-from app.storage.models import Rollback, Run
+from app.storage.models import Rollback, Run, Workspace
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
+from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolEnvelope
 from app.tools.contract.modes import DEFAULT_MODE, ModeName
 
@@ -102,6 +103,7 @@ class SessionManager:
     async def go_on(self, project_id: str | None = None) -> None:
         """Line up the sessions that wait for capacity, and wake those that have something to do; of one
         project when given."""
+        await self._services.workspaces.recover(project_id)
         queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
         for row in sorted(queued, key=lambda row: row.updated_at):
             if project_id in (None, row.project_id):
@@ -127,9 +129,10 @@ class SessionManager:
         headless: bool = False,
         overrides: Mapping[str, Any] | None = None,
         mode: ModeName = DEFAULT_MODE,
+        workspace: Workspace | None = None,
         created_by: str,
     ) -> SessionRow:
-        """Store a new session with the project as it is compiled now."""
+        """Store a new session with the project as it is compiled now, and with a folder of its own."""
         compiled = self._services.runs.projects.get(project_id).acting()
         if overrides and "model" in overrides:
             self._services.runs.router.resolve(str(overrides["model"]))
@@ -146,8 +149,16 @@ class SessionManager:
             created_by=created_by,
             created_at=at,
             updated_at=at,
+            workspace_id=workspace.id if workspace is not None else None,
         )
-        await self._storage.write(effect(lambda uow: open_session(uow, row), lambda _: row), durable=True)
+
+        def store(uow: UnitOfWork) -> None:
+            open_session(uow, row)
+            if workspace is not None:
+                workspace.session_id = row.id
+                uow.workspaces.add(workspace)
+
+        await self._storage.write(effect(store, lambda _: row), durable=True)
         return row
 
     async def open(self, opening: Opening, *, created_by: str) -> SessionRow:
@@ -356,3 +367,4 @@ class SessionManager:
         self._services.runs.hooks.idle.on_busy(session_id)
         await self._close_session(session_id)
         await self._services.remove_scratch(session_id)
+        self._services.workspaces.session_ended()

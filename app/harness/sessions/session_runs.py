@@ -276,6 +276,7 @@ class SessionRuns:
             await self._cannot_run(problem, SessionEvent.RUN_ENDED, flag)
 
     async def _start_waiting(self, stops: int) -> None:
+        await self._services.workspaces.ready(self.row)
         async with self.lock:
             if self.active is not None:  # it goes on, or got its place by another way and keeps it
                 await self.waits.served()
@@ -287,6 +288,7 @@ class SessionRuns:
                 self._services.capacity.release(self.id)
                 return
             try:
+                await self._services.workspaces.require(self.row)
                 await self._begin(following, SessionEvent.CAPACITY_FREE)
             except Exception as problem:  # noqa: BLE001 - published below; the session must not wait for ever
                 await self._cannot_run(problem, SessionEvent.CANCEL)

@@ -10,6 +10,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from app.errors import NotFound
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
@@ -21,6 +22,25 @@ from app.harness.sessions.capacity import Capacity
 from app.harness.sessions.session_tasks import SessionTasks
 from app.storage.models import Checkpoint
 from app.storage.models import Session as SessionRow
+
+
+class WorkspaceGate(Protocol):
+    """The folders of their own in which sessions work."""
+
+    def is_making(self, session: SessionRow) -> bool:
+        """Whether the session's folder is being made."""
+
+    async def ready(self, session: SessionRow) -> None:
+        """Wait while it is being made."""
+
+    async def require(self, session: SessionRow) -> None:
+        """Raise `Conflict` when it is not there to work in."""
+
+    async def recover(self, project_id: str | None = None) -> None:
+        """Finish or undo what a crash left half done; in one project when given."""
+
+    def session_ended(self) -> None:
+        """Hear that a session was archived or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +55,7 @@ class SessionServices:
     notes: WorktreeNotes
     delegation_hooks: DelegationHooks
     proposals: TodoProposals | None
+    workspaces: WorkspaceGate
 
     async def open_checkpoint(self, session_id: str, checkpoint_id: str | None) -> Checkpoint | None:
         """Return the named open checkpoint (raises `NotFound`), or the newest one if there is one."""
@@ -51,7 +72,8 @@ class SessionServices:
         await asyncio.to_thread(shutil.rmtree, self.runs.scratch_root / session_id, ignore_errors=True)
 
     async def check_runnable(self, row: SessionRow, model: str | None) -> None:
-        """Raise what would stop a run before it starts: no project, no such model."""
+        """Raise what would stop a run before it starts: no project, no such model, no folder."""
+        await self.workspaces.require(row)
         project = await self.runs.projects.of_session(row)
         self.runs.router.resolve(model or model_of(row, project.root))
 

@@ -1,0 +1,98 @@
+"""Routes for workspaces: show, list, merge, keep, discard and undo.
+
+Owns: parsing and answering. Never: what becomes of a workspace (`harness.workspaces`).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep, SessionId
+from app.api.kaged_route import noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.model import PageOf
+from app.api.schemas.workspaces import MergeAnswer, MergeWorkspace, WorkspaceAnswer
+from app.api.scope_rules import READS_SESSION
+from app.daemon.services import Services
+from app.storage.models import Session
+
+router: APIRouter = noun_router("Workspaces")
+
+
+@router.get(
+    "/sessions/{session_id}/workspace", summary="Show a session's workspace", dependencies=READS_SESSION
+)
+async def get_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
+    """`kind` is `shared` for a session in the project's own folder."""
+    found = await services.management.workspaces.find(session_id)
+    if found is None:
+        return _shared(services, await services.sessions.get(session_id))
+    return WorkspaceAnswer.model_validate(found)
+
+
+@router.get("/projects/{project_id}/workspaces", summary="List a project's workspaces, newest first")
+async def list_workspaces(
+    services: ServicesDep, project_id: ProjectId, page: PageDep
+) -> PageOf[WorkspaceAnswer]:
+    """Includes those whose folder is removed already (`removed_at`)."""
+    found = await services.management.workspaces.list(project_id, page.limit, page.cursor)
+    return answer_page(found, WorkspaceAnswer.model_validate)
+
+
+@router.post("/sessions/{session_id}/workspace/merge", summary="Bring a workspace's changes back")
+async def merge_workspace(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: MergeWorkspace
+) -> MergeAnswer:
+    """Everything is computed first, and written whole or not at all. `conflict` with the reason
+    `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
+    changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
+    again."""
+    workspaces = services.management.workspaces
+    row = await workspaces.of_session(session_id)
+    merged = await workspaces.merge(row, body.wish(), principal.actor)
+    return MergeAnswer.of(merged, (await workspaces.get(row.id)).state, dry_run=body.dry_run)
+
+
+@router.post("/sessions/{session_id}/workspace/keep", summary="Keep a workspace's branch, remove its folder")
+async def keep_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
+    """The branch is in the project's repository then, with everything that the workspace held."""
+    workspaces = services.management.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.keep(await workspaces.of_session(session_id)))
+
+
+@router.post("/sessions/{session_id}/workspace/discard", summary="Discard a workspace")
+async def discard_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
+    """Its folder is removed after `workspaces.undo_days`; until then it can be taken back."""
+    workspaces = services.management.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.discard(await workspaces.of_session(session_id)))
+
+
+@router.post("/sessions/{session_id}/workspace/undo", summary="Take back a discarded workspace")
+async def undo_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
+    workspaces = services.management.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.of_session(session_id)))
+
+
+def _shared(services: Services, session: Session) -> WorkspaceAnswer:
+    return WorkspaceAnswer(
+        id=None,
+        project_id=session.project_id,
+        session_id=session.id,
+        kind="shared",
+        state="ready",
+        root=str(services.projects.root_of(session.project_id)),
+        branch=None,
+        base=None,
+        base_commit=None,
+        detail=None,
+        setup_log=None,
+        first_port=None,
+        ports=0,
+        size_bytes=0,
+        merged=None,
+        created_by=session.created_by,
+        created_at=session.created_at,
+        updated_at=session.updated_at,
+        ended_at=None,
+        removed_at=None,
+    )

@@ -1,0 +1,44 @@
+"""Composition of workspaces, the folders of their own in which sessions work.
+
+Owns: what the service is given. Never: what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+
+from app.config import child_environment
+from app.daemon.services import Services
+from app.daemon.session_setup import Foundation
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.stream.event_hub import EventHub
+from app.harness.workspaces.branches import Branches
+from app.harness.workspaces.creation import Creation
+from app.harness.workspaces.merging import Merging
+from app.harness.workspaces.outfit import Outfit
+from app.harness.workspaces.pins import Pins
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.service import Workspaces
+from app.harness.workspaces.tools import Tools
+from app.tools.processes.call_processes import CallProcesses
+
+
+def open_workspaces(
+    base: Foundation, projects: ProjectRegistry, hub: EventHub, processes: CallProcesses
+) -> Workspaces:
+    """Return the service; nothing is recovered or removed yet."""
+    environment, settings = child_environment(), base.settings
+    pins = Pins(processes, environment)
+    creation = Creation(processes, environment, pins)
+    branches = Branches(processes, environment, pins)
+    merging = Merging(processes, environment, creation, branches)
+    record = WorkspaceRecord(base.storage, hub)
+    outfit = Outfit(record, processes, environment)
+    tools = Tools(creation, merging, outfit, settings.daemon.data_dir)
+    return Workspaces(record, projects, tools, settings.workspaces)
+
+
+def tend_workspaces(services: Services) -> Coroutine[None, None, None]:
+    """Return what removes workspaces that nobody needs, of the projects that are loaded here."""
+    loaded = services.projects.find
+    return services.management.workspaces.look_forever(lambda project_id: loaded(project_id) is not None)

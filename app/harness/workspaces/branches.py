@@ -1,0 +1,153 @@
+"""Branches of the user's repository: where one stands, and moving it to a commit of a workspace.
+
+Owns: bringing the objects over, and setting a ref whose old value is checked. Never: working trees and
+indexes; a branch that is checked out is not touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import Conflict, ValidationFailed
+from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.pins import Pins
+from app.harness.workspaces.repository import Repository
+from app.harness.workspaces.trees import SECONDS, commit_tree, tree_of
+from app.ids import new_id
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitCommands, GitProblem
+
+_NONE = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A branch with its commit, and the working tree that has it checked out."""
+
+    name: str
+    commit: str
+    checked_out: str | None
+
+
+class Branches:
+    """The branches of all projects' repositories."""
+
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str], pins: Pins) -> None:
+        self._processes = processes
+        self._environment = environment
+        self._pins = pins
+
+    async def target(self, repository: Repository, name: str) -> Target:
+        """Return a branch by its short name; raises `ValidationFailed` when there is none such."""
+        git = await self._pins.writing(repository)
+        said = await git.run(
+            ["for-each-ref", "--format=%(refname)%00%(objectname)%00%(worktreepath)", "refs/heads"]
+        )
+        for line in said.decode("utf-8", "surrogateescape").splitlines():
+            ref, commit, place = line.split("\0")
+            if ref == f"refs/heads/{name}":
+                return Target(name, commit, place or None)
+        raise ValidationFailed(
+            f"The repository has no branch {name}.", fields={"into": "name a branch, or `working_tree`"}
+        )
+
+    async def whole(
+        self, git: GitFolder, tree: str, last: str, message: str, identity: Mapping[str, str]
+    ) -> str:
+        """Return a commit with a workspace's whole content: its last one, or another above that."""
+        if await tree_of(git, last) == tree:
+            return last
+        return await commit_tree(git, tree, [last], message, self.signed(identity))
+
+    def signed(self, identity: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment in which a commit is an operator's."""
+        return {
+            f"GIT_{role}_{field.upper()}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for field, value in identity.items()
+        }
+
+    async def set(
+        self,
+        git: GitFolder,
+        repository: Repository,
+        name: str,
+        commit: str,
+        old: str | None,
+        identity: Mapping[str, str],
+    ) -> None:
+        """Move a branch from `old` (None: it is new) to a commit of a workspace; done twice it is as once.
+        Raises `Conflict` when it is somewhere else by now."""
+        writing = await self._pins.writing(repository)
+        ref = f"refs/heads/{name}"
+        if await _where(writing, ref) == commit:
+            return
+        await self._bring_objects(git, repository, commit, old or repository.head)
+        try:
+            await writing.run(
+                ["update-ref", "--create-reflog", "-m", "kaged: workspace", ref, commit, old or _NONE],
+                environment=self.signed(identity),
+            )
+        except GitProblem as problem:
+            if problem.exit_code is None:
+                raise
+            raise Conflict(
+                f"The branch {name} was moved meanwhile: look at it, then merge again.",
+                reason="changed_since",
+            ) from None
+
+    async def _bring_objects(
+        self, git: GitFolder, repository: Repository, commit: str, known: str | None
+    ) -> None:
+        """Put into the user's repository what a commit needs and `known` does not hold."""
+        folder = git.git / f"pack-{new_id('wks')}"
+        await asyncio.to_thread(folder.mkdir)
+        try:
+            wanted = f"{commit}\n" + (f"^{known}\n" if known is not None else "")
+            await git.run(
+                ["pack-objects", "--revs", "-q", str(folder / "pack")], wanted.encode(), seconds=SECONDS
+            )
+            await asyncio.to_thread(_place, folder, repository.objects / "pack")
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _where(git: GitCommands, ref: str) -> str | None:
+    try:
+        return (await git.run(["rev-parse", "--verify", "--quiet", ref])).decode().strip()
+    except GitProblem as problem:
+        if problem.exit_code == 1:
+            return None
+        raise
+
+
+def _place(source: Path, target: Path) -> None:
+    """Put packs into a repository, each whole and the index last: git reads a pack that has one."""
+    target.mkdir(exist_ok=True)
+    for suffix in (".pack", ".idx"):
+        for file in sorted(source.glob(f"*{suffix}")):
+            temporary = target / f"tmp_pack_{new_id('wks')}"
+            try:
+                shutil.copyfile(file, temporary)
+                os.chmod(temporary, 0o444)
+                with open(temporary, "rb") as written:
+                    os.fsync(written.fileno())
+                temporary.replace(target / file.name)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def refuse_busy_branch(target: Target) -> None:
+    """Raise `Conflict` for a branch that is checked out somewhere."""
+    if target.checked_out is not None:
+        raise Conflict(
+            f"The branch {target.name} is checked out in {target.checked_out}: merge into `working_tree`, "
+            "and commit there.",
+            reason="branch_checked_out",
+            details={"checked_out": target.checked_out},
+        )

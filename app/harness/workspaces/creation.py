@@ -1,0 +1,174 @@
+"""Making a workspace: the clone of a repository, or the copy of a folder that has none.
+
+Owns: the order of the steps. Each is as done once when it is done twice, and `abandon` leaves nothing behind.
+Never: the states and rows of workspaces (`service`), or what a project does in a new one (`setup`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import Conflict
+from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, remove_tree
+from app.harness.workspaces.copying import copy_tree
+from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.pins import Pins
+from app.harness.workspaces.repository import Repository, refs_within, repository_of
+from app.harness.workspaces.snapshots import SECONDS, Snapshots
+from app.harness.workspaces.trees import commit_tree
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitCommands
+from app.tools.processes.project_cage import GitPlaces
+
+HEAD, WORKING = "head", "working"
+WHAT_CAME_ALONG = "Uncommitted changes of the checkout"
+WITHOUT_REPOSITORY = "The files of the project"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be made: from `base` (`head`, `working` or a ref), which is `commit` where it is one."""
+
+    workspace_id: str
+    root: Path
+    base: str
+    commit: str | None
+    branch: str | None
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made: the folder that stands for the project's root, the commit that it began with, the
+    folders that it borrows objects from, and what is worth knowing."""
+
+    root: Path
+    base_commit: str
+    borrowed: tuple[Path, ...] = ()
+    note: str | None = None
+
+
+class Creation:
+    """Makes the workspaces of all projects. `identity` returns who commits, by git's settings."""
+
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str], pins: Pins) -> None:
+        self._processes = processes
+        self._environment = environment
+        self._pins = pins
+
+    def reading(self, root: Path, layout: Layout) -> GitCommands:
+        """Return git that reads the repository of a project, for any workspace of it."""
+        return GitCommands(self._processes, self._environment, root, layout.folder.parent)
+
+    def folder(
+        self, root: Path, layout: Layout, repository: Repository | None, *, making: bool = False
+    ) -> GitFolder:
+        """Return git with the daemon's repository of a workspace; while it is `making` it writes the tree."""
+        objects = () if repository is None else (repository.objects,)
+        top = root if repository is None else repository.top
+        places = GitPlaces((layout.git,), shown=(layout.tree, *objects))
+        if making:
+            places = GitPlaces((layout.git, layout.tree), shown=objects)
+        return GitFolder(self._processes, self._environment, layout.git, top, places)
+
+    async def make(self, wish: Wish, layout: Layout, identity: Mapping[str, str]) -> Made:
+        """Make a workspace; raises `GitProblem`, `Conflict` and errors of the operating system."""
+        await make_folder(layout)
+        git = self.reading(wish.root, layout)
+        repository = await repository_of(git, wish.root)
+        await prepare(layout, repository)
+        if repository is None:
+            return await self._copy(wish, layout)
+        folder = self.folder(wish.root, layout, repository, making=True)
+        commit = await self._base(wish, layout, repository, folder)
+        pinned = wish.commit if wish.base != WORKING else repository.head
+        if pinned is not None:
+            await self._pins.put(repository, wish.workspace_id, pinned)
+        await check_out(folder, layout, commit)
+        await self._processes.leave_repository(layout.git)
+        folder = self.folder(wish.root, layout, repository)
+        root = layout.root(repository.prefix)
+        if not await asyncio.to_thread(root.is_dir):
+            raise Conflict(
+                f"The project's folder {repository.prefix} is not in the commit {commit[:12]}: commit it, or "
+                "let the workspace begin with the uncommitted changes (`base: working`).",
+                reason="base_without_project",
+            )
+        assert wish.branch is not None
+        refs = await refs_within(git, pinned) if pinned is not None else ()
+        await give_repository(layout, repository, Begun(commit, wish.branch, refs, identity))
+        await asyncio.to_thread(_borrow_from_clone, layout)
+        return Made(root, commit, (repository.objects,), await _note(folder, commit, repository))
+
+    async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
+        if wish.base != WORKING:
+            assert wish.commit is not None
+            return wish.commit
+        tree = await Snapshots(folder).whole(
+            repository.top, repository.git_dir / "index", repository.head, self._processes.closed
+        )
+        above = [] if repository.head is None else [repository.head]
+        commit = await commit_tree(folder, tree, above, WHAT_CAME_ALONG)
+        # What is only staged can be pruned in the user's repository: the workspace has it by itself.
+        wanted = f"{commit}\n" + (f"^{repository.head}\n" if repository.head is not None else "")
+        await folder.run(
+            ["pack-objects", "--revs", "-q", str(layout.git / "objects" / "pack" / "pack")],
+            wanted.encode(),
+            seconds=SECONDS,
+        )
+        return commit
+
+    async def _copy(self, wish: Wish, layout: Layout) -> Made:
+        await asyncio.to_thread(
+            copy_tree, wish.root, layout.tree, closed=self._processes.closed, most_bytes=wish.most_bytes
+        )
+        folder = self.folder(wish.root, layout, None, making=True)
+        tree = await Snapshots(folder).whole(layout.tree, layout.index, None)
+        commit = await commit_tree(folder, tree, [], WITHOUT_REPOSITORY)
+        await folder.run(["read-tree", commit], index=layout.index, tree=layout.tree, seconds=SECONDS)
+        return Made(layout.tree, commit)
+
+    async def abandon(self, root: Path, layout: Layout, workspace_id: str) -> None:
+        """Leave nothing of a workspace behind, neither its folder nor its pin."""
+        await self._processes.leave_repository(layout.git)
+        try:
+            await asyncio.to_thread(layout.folder.mkdir, parents=True, exist_ok=True)
+            git = self.reading(root, layout)
+            repository = await repository_of(git, root) if await asyncio.to_thread(root.is_dir) else None
+            if repository is not None and workspace_id in await self._pins.all(git):
+                await self._pins.remove(repository, workspace_id)
+        finally:
+            await asyncio.to_thread(_remove, layout)
+
+
+def _remove(layout: Layout) -> None:
+    remove_tree(layout.folder)
+
+
+def _borrow_from_clone(layout: Layout) -> None:
+    """Let the daemon's repository know the objects of the clone, where agents commit."""
+    place = f"{layout.own_git / 'objects'}\n"
+    alternates = layout.git / "objects" / "info" / "alternates"
+    present = alternates.read_bytes() if alternates.exists() else b""
+    if os.fsencode(place) not in present:
+        alternates.write_bytes(present + os.fsencode(place))
+
+
+async def _note(folder: GitFolder, commit: str, repository: Repository) -> str | None:
+    """Return what is worth knowing about a new workspace."""
+    notes = []
+    listed = await folder.run(["ls-tree", "-r", "-z", "--full-tree", commit])
+    links = [line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(b"160000 ")]
+    if links:
+        names = ", ".join(one.decode("utf-8", "replace") for one in links[:5])
+        notes.append(f"Submodules are empty folders here: {names}.")
+    if repository.unfinished is not None:
+        notes.append(f"{repository.unfinished.capitalize()} is under way in the checkout.")
+    if repository.head is None:
+        notes.append("The repository has no commit yet: the workspace began with its files.")
+    return " ".join(notes) or None

@@ -1,0 +1,181 @@
+"""Making workspaces in the background, and what waits for them.
+
+Owns: whether one can be made, its task, and what becomes of it when it cannot. Never: how it is made
+(`creation`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from app.config import WorkspaceSettings
+from app.errors import Conflict, InsufficientStorage, KagedError, ToolError
+from app.harness.dsl.spec_sections import WorkspaceSection
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.creation import HEAD, WORKING, Wish
+from app.harness.workspaces.layout import Layout, branch_of
+from app.harness.workspaces.outfit import Fitting
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.repository import commit_of, repository_of
+from app.harness.workspaces.sizes import size_of
+from app.harness.workspaces.tools import Tools, words
+from app.ids import new_id, now_ms
+from app.states import WORKABLE, WorkspaceState
+from app.storage.models import Session as SessionRow
+from app.storage.models import Workspace
+from app.tools.processes.git_commands import GitCommands, GitProblem
+
+log = logging.getLogger("kaged.workspaces")
+
+S = WorkspaceState
+GIGABYTE = 1_000_000_000
+_WAYS_OUT = {
+    S.CREATING.value: "Wait until it is ready.",
+    S.KEPT.value: "Open another session.",
+    S.DISCARDED.value: "Undo that, or open another session.",
+    S.BROKEN.value: "Open another session.",
+}
+
+
+class Making:
+    """Makes the workspaces of all projects."""
+
+    def __init__(
+        self, record: WorkspaceRecord, projects: ProjectRegistry, tools: Tools, settings: WorkspaceSettings
+    ) -> None:
+        self._record = record
+        self._projects = projects
+        self._tools = tools
+        self._settings = settings
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
+        """Return the row of a workspace that can be made; it is stored with its session. Raises
+        `ValidationFailed` for a base that is not there, and `InsufficientStorage`."""
+        root = self._projects.root_of(project_id)
+        await self._require_room()
+        workspace_id = new_id("wks")
+        layout = self._tools.layout(project_id, workspace_id)
+        await asyncio.to_thread(layout.folder.parent.mkdir, parents=True, exist_ok=True)
+        try:
+            repository = await repository_of(self._reading(root, layout), root)
+            if repository is None:
+                kind, branch, commit, base = "copy", None, None, WORKING
+            else:
+                kind, branch = "worktree", branch_of(workspace_id, title)
+                base = WORKING if repository.head is None else base
+                commit = repository.head
+                if base not in {HEAD, WORKING}:
+                    commit = await commit_of(self._reading(root, layout), base)
+        except GitProblem as problem:
+            raise Conflict(
+                f"The project's repository cannot be used: {problem}", reason="git_failed"
+            ) from None
+        prefix = "" if repository is None else repository.prefix
+        at = now_ms()
+        return Workspace(
+            id=workspace_id,
+            project_id=project_id,
+            kind=kind,
+            root=str(layout.root(prefix)),
+            branch=branch,
+            base=base,
+            base_commit=commit,
+            created_by=actor,
+            created_at=at,
+            updated_at=at,
+        )
+
+    def begin(self, row: Workspace) -> None:
+        """Make a stored workspace in the background."""
+        task = asyncio.create_task(self._make(row), name=f"make {row.id}")
+        self._tasks[row.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(row.id, None))
+
+    async def ready(self, session: SessionRow) -> None:
+        """Wait while a session's workspace is being made."""
+        task = self._tasks.get(session.workspace_id or "")
+        if task is not None:
+            await asyncio.wait({task})
+
+    def is_making(self, session: SessionRow) -> bool:
+        return session.workspace_id in self._tasks
+
+    async def require(self, session: SessionRow) -> None:
+        """Raise `Conflict` when a session's workspace is not there to work in."""
+        if session.workspace_id is None:
+            return
+        row = await self._record.get(session.workspace_id)
+        if S(row.state) in WORKABLE:
+            return
+        why = f": {row.detail}" if row.detail else ""
+        raise Conflict(
+            f"The session's workspace is {row.state}{why}. {_WAYS_OUT[row.state]}",
+            reason="workspace_not_ready",
+            details={"workspace_id": row.id, "state": row.state},
+        )
+
+    async def _make(self, row: Workspace) -> None:
+        root = self._projects.root_of(row.project_id)
+        layout = self._tools.layout(row.project_id, row.id)
+        try:
+            await self._record.note(row, {}, "clone" if row.kind == "worktree" else "copy")
+            identity = await self._tools.merging.identity(root)
+            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, await self._room())
+            made = await self._tools.creation.make(wish, layout, identity)
+            section, notes = self._section(row.project_id)
+            notes = [*notes, *([] if made.note is None else [made.note])]
+            fitting = Fitting(layout, root, made.root, made.borrowed, await self._room())
+            row, found, columns = await self._tools.outfit.fit(row, section, fitting)
+            size = await asyncio.to_thread(size_of, layout.folder)
+            detail = " ".join((*notes, *found)) or None
+            columns |= {"base_commit": made.base_commit, "detail": detail, "size_bytes": size}
+            await self._record.move(row, S.READY, columns)
+        except asyncio.CancelledError:
+            raise  # the row says that it is being made: the next start makes it
+        except (KagedError, GitProblem, ToolError, OSError) as problem:
+            await self._could_not_be_made(row, root, layout, words(problem))
+        except Exception as problem:
+            log.exception("the workspace %s could not be made", row.id)
+            await self._could_not_be_made(row, root, layout, type(problem).__name__)
+
+    def _section(self, project_id: str) -> tuple[WorkspaceSection, list[str]]:
+        """Return what the trusted project file says of workspaces; what it says otherwise has no effect."""
+        try:
+            return self._projects.get(project_id).acting().workspace, []
+        except Conflict:
+            return WorkspaceSection(), ["The project is not trusted: nothing was copied or set up."]
+
+    async def _could_not_be_made(self, row: Workspace, root: Path, layout: Layout, why: str) -> None:
+        log.warning("the workspace %s could not be made: %s", row.id, why)
+        try:
+            await self._tools.creation.abandon(root, layout, row.id)
+            await self._record.move(
+                row, S.BROKEN, {"detail": why[:1000], "removed_at": now_ms(), "size_bytes": 0}
+            )
+        except (KagedError, GitProblem, OSError) as problem:
+            log.warning("what is left of the workspace %s stays for now: %s", row.id, words(problem))
+
+    async def aclose(self) -> None:
+        """Stop what is being made; the next start makes it."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel("the daemon is stopping")
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _reading(self, root: Path, layout: Layout) -> GitCommands:
+        return self._tools.creation.reading(root, layout)
+
+    async def _room(self) -> int:
+        held = await self._record.storage.read(lambda uow: uow.workspaces.bytes_held())
+        return max(0, int(self._settings.max_gb * GIGABYTE) - held)
+
+    async def _require_room(self) -> None:
+        if not await self._room():
+            raise InsufficientStorage(
+                f"All workspaces take {self._settings.max_gb:g} GB, which is as much as `workspaces.max_gb` "
+                "allows: merge, keep or discard some.",
+                reason="workspaces_full",
+            )

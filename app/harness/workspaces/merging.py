@@ -1,0 +1,231 @@
+"""Bringing a workspace back: what it would change, and carrying that out.
+
+Owns: what is merged with what, and the journal by which a merge that was interrupted is finished. All of it
+is computed as objects of the daemon's repository first. Never: the states of workspaces (`service`), or
+writing files (`bringing`) and refs (`branches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from app.errors import Conflict
+from app.harness.workspaces.branches import Branches, refuse_busy_branch
+from app.harness.workspaces.bringing import Bringer, Bringing, Checkout
+from app.harness.workspaces.creation import Creation
+from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.identity import operator_identity
+from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.repository import Repository, repository_of
+from app.harness.workspaces.snapshots import Snapshots
+from app.harness.workspaces.trees import Difference, commit_tree, differences, join, patch, tree_of
+from app.storage.models import Workspace
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitProblem
+
+WORKING_TREE = "working_tree"
+Strategy = Literal["squash", "merge"]
+MAX_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class MergeWish:
+    """How a workspace is brought back: into the checkout's files, or as a commit on a branch."""
+
+    strategy: Strategy = "squash"
+    into: str = WORKING_TREE
+    message: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge changes, or would: the files, those in which both sides contradict each other, and those
+    that hinder it, with the reason; `diff` as text; the commit that a branch gets."""
+
+    into: str
+    files: Sequence[Difference] = ()
+    conflicts: Sequence[str] = ()
+    hindered: Mapping[str, str] | None = None
+    diff: str = ""
+    commit: str | None = None
+
+    @classmethod
+    def nothing(cls) -> Merged:
+        return cls(WORKING_TREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    answer: Merged
+    journal: dict[str, Any]
+
+    def require_possible(self) -> None:
+        """Raise `Conflict` with the files that hinder it, or that contradict each other."""
+        hindered = self.answer.hindered or {}
+        if hindered:
+            first = next(iter(hindered.values()))
+            raise Conflict(
+                f"The changes cannot be brought back: {_named(list(hindered))} ({first}). Commit or put "
+                "aside what is there, then merge again.",
+                reason="checkout_in_the_way",
+                details={"paths": dict(list(hindered.items())[:MAX_SHOWN])},
+            )
+        if self.answer.conflicts:
+            raise Conflict(
+                f"Both sides have changed {_named(self.answer.conflicts)}. Let the agent take over what has "
+                "changed in its workspace, or bring back other files by hand.",
+                reason="merge_conflicts",
+                details={"paths": list(self.answer.conflicts)[:MAX_SHOWN]},
+            )
+
+
+class Merging:
+    """Merges the workspaces of all projects."""
+
+    def __init__(
+        self, processes: CallProcesses, environment: Mapping[str, str], creation: Creation, branches: Branches
+    ) -> None:
+        self._processes = processes
+        self._environment = environment
+        self._creation = creation
+        self._branches = branches
+
+    async def identity(self, root: Path) -> Mapping[str, str]:
+        """Return who commits in a project's repository, by the settings of who runs the daemon."""
+        return await operator_identity(self._processes, self._environment, root)
+
+    async def has_changes(self, row: Workspace, layout: Layout, root: Path) -> bool:
+        """Tell whether a workspace holds anything that was not brought back. Raises `GitProblem`."""
+        repository = await repository_of(self._creation.reading(root, layout), root)
+        git = self._creation.folder(root, layout, repository)
+        theirs, _ = await self._theirs(row, layout, git)
+        return theirs != await self._base(row, git)
+
+    async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
+        """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""
+        repository = await repository_of(self._creation.reading(root, layout), root)
+        git = self._creation.folder(root, layout, repository)
+        theirs, commit = await self._theirs(row, layout, git)
+        base = await self._base(row, git)
+        if wish.into == WORKING_TREE:
+            bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
+            answer = await self._answer(git, wish, bringing)
+            journal = {"into": WORKING_TREE, "base": theirs, "from": bringing.before, "tree": bringing.after}
+            return Prepared(answer, journal)
+        if repository is None:
+            raise Conflict(
+                "The project has no repository: merge into `working_tree`.", reason="no_repository"
+            )
+        return await self._onto_branch(row, git, repository, wish, (base, theirs, commit))
+
+    async def _onto_branch(
+        self,
+        row: Workspace,
+        git: GitFolder,
+        repository: Repository,
+        wish: MergeWish,
+        sides: tuple[str, str, str],
+    ) -> Prepared:
+        base, theirs, commit = sides
+        target = await self._branches.target(repository, wish.into)
+        refuse_busy_branch(target)
+        ours = await tree_of(git, target.commit)
+        joined = await join(git, base, ours, theirs)
+        bringing = Bringing(ours, joined.tree, await differences(git, ours, joined.tree), joined.conflicts)
+        answer = await self._answer(git, wish, bringing)
+        if wish.dry_run or joined.conflicts:
+            return Prepared(answer, {})
+        message = wish.message or f"{row.branch or row.id}\n"
+        identity = await self.identity(repository.top)
+        parents = [target.commit]
+        if wish.strategy == "merge":
+            parents.append(await self._branches.whole(git, theirs, commit, message, identity))
+        made = await commit_tree(git, joined.tree, parents, message, self._branches.signed(identity))
+        journal = {
+            "into": wish.into, "base": theirs, "from": target.commit, "tree": joined.tree, "commit": made,
+        }  # fmt: skip
+        return Prepared(replace(answer, commit=made), journal)
+
+    async def carry_out(self, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
+        """Do what a journal says, as far as it is not done yet. Raises `GitProblem` and `Conflict`."""
+        repository = await repository_of(self._creation.reading(root, layout), root)
+        git = self._creation.folder(root, layout, repository)
+        if journal["into"] != WORKING_TREE:
+            assert repository is not None
+            identity = await self.identity(root)
+            await self._branches.set(
+                git, repository, journal["into"], journal["commit"], journal["from"], identity
+            )
+            return
+        changes = await differences(git, journal["from"], journal["tree"])
+        await self._bringer(git, root, repository).write(Bringing(journal["from"], journal["tree"], changes))
+
+    async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> str:
+        """Make the branch of a workspace one of the user's repository, with everything that the workspace
+        holds; return its commit. Done twice it is as once."""
+        repository = await repository_of(self._creation.reading(root, layout), root)
+        if repository is None or row.branch is None:
+            raise GitProblem("the project has no repository any more")
+        git = self._creation.folder(root, layout, repository)
+        theirs, commit = await self._theirs(row, layout, git)
+        identity = await self.identity(root)
+        made = await self._branches.whole(git, theirs, commit, row.branch, identity)
+        await self._branches.set(git, repository, row.branch, made, None, identity)
+        return made
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _theirs(self, row: Workspace, layout: Layout, git: GitFolder) -> tuple[str, str]:
+        """Return the tree of what a workspace holds now, and the last commit in it."""
+        assert row.base_commit is not None
+        commit = row.base_commit
+        if row.kind == "worktree":
+            own = {"GIT_DIR": str(layout.own_git)}
+            try:
+                found = await git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environment=own)
+                commit = found.decode().strip()
+            except GitProblem as problem:
+                if problem.exit_code is None and not problem.expected:
+                    raise
+        return await Snapshots(git).whole(layout.tree, layout.index, commit), commit
+
+    async def _base(self, row: Workspace, git: GitFolder) -> str:
+        if row.merged is not None and "base" in row.merged:
+            return str(row.merged["base"])
+        assert row.base_commit is not None
+        return await tree_of(git, row.base_commit)
+
+    def _bringer(self, git: GitFolder, root: Path, repository: Repository | None) -> Bringer:
+        closed = self._processes.closed
+        if repository is None:
+            return Bringer(git, Checkout(root, "", None, None, closed))
+        return Bringer(
+            git, Checkout(repository.top, repository.prefix, repository.git_dir, repository.head, closed)
+        )
+
+    async def _answer(self, git: GitFolder, wish: MergeWish, bringing: Bringing) -> Merged:
+        return Merged(
+            wish.into,
+            bringing.changes,
+            [_text(path) for path in bringing.conflicts],
+            {_text(path): reason for path, reason in sorted((bringing.hindered or {}).items())},
+            await patch(git, bringing.before, bringing.after) if wish.dry_run else "",
+        )
+
+
+def _known(row: Workspace) -> tuple[str, ...]:
+    merged = row.merged or {}
+    return (merged["tree"],) if merged.get("into") == WORKING_TREE and "tree" in merged else ()
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "replace")
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:5])
+    return shown if len(paths) <= 5 else f"{shown} and {len(paths) - 5} more"

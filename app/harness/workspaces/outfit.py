@@ -1,0 +1,79 @@
+"""Fits a new workspace out as the project file says: files, folders, ports, and the setup.
+
+Owns: the order, and the words in which what went wrong is shown; the session may go on in any case. Never:
+each of these things (`furnishing`, `setup`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.harness.dsl.spec_sections import WorkspaceSection
+from app.harness.projects.workspace_variables import workspace_variables
+from app.harness.workspaces.furnishing import free_ports, furnish
+from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.setup import SetupPlace, packages_outside, run_setup
+from app.storage.models import Workspace
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.processes.call_processes import CallProcesses
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """A workspace that is made, of the project at `project`: its `root`, and what it borrows from."""
+
+    layout: Layout
+    project: Path
+    root: Path
+    borrowed: tuple[Path, ...]
+    most_bytes: int
+
+
+class Outfit:
+    """Fits out the workspaces of all projects."""
+
+    def __init__(
+        self, record: WorkspaceRecord, processes: CallProcesses, environment: Mapping[str, str]
+    ) -> None:
+        self._record = record
+        self._processes = processes
+        self._environment = environment
+
+    async def fit(
+        self, row: Workspace, section: WorkspaceSection, fitting: Fitting
+    ) -> tuple[Workspace, list[str], dict[str, Any]]:
+        """Return the row with its ports, what is worth knowing, and the columns to store."""
+        closed, room = self._processes.closed, fitting.most_bytes
+        notes = await asyncio.to_thread(furnish, section, fitting.project, fitting.root, closed, room)
+        if section.ports:
+            row = await self._with_ports(row, section.ports)
+            if row.first_port is None:
+                notes.append(f"There are no {section.ports} free ports.")
+        if section.setup is None:
+            return row, notes, {}
+        await self._record.note(row, {}, "setup")
+        place = SetupPlace(
+            row.id, fitting.root, fitting.layout.tree, fitting.borrowed, workspace_variables(row)
+        )
+        done = await run_setup(self._processes, self._environment, section.setup, place)
+        if done.problem is not None:
+            notes.append(f"{done.problem}: see its log.")
+        outside = await asyncio.to_thread(packages_outside, fitting.root, fitting.project)
+        if outside:
+            names = ", ".join(outside)
+            notes.append(f"These packages run the files of the checkout, not those here: {names}.")
+        return row, notes, {"setup_log": done.log}
+
+    async def _with_ports(self, row: Workspace, count: int) -> Workspace:
+        def taken(uow: UnitOfWork) -> list[tuple[int, int]]:
+            rows = uow.workspaces.with_folder()
+            return [(one.first_port, one.ports) for one in rows if one.first_port is not None]
+
+        used = await self._record.storage.read(taken)
+        first = await asyncio.to_thread(free_ports, count, used)
+        return await self._record.note(row, {"first_port": first, "ports": count if first is not None else 0})

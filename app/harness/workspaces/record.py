@@ -1,0 +1,92 @@
+"""The rows of workspaces: each change is stored, and then published in the session that works there.
+
+Owns: storing a move together with its event. Never: what a move makes necessary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from app.errors import NotFound
+from app.events.sessions import WorkspaceUpdated
+from app.harness.stream.event_hub import EventHub
+from app.ids import now_ms
+from app.states import WorkspaceState, move
+from app.storage.models import Workspace
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+
+Columns = dict[str, Any]
+
+
+class WorkspaceRecord:
+    def __init__(self, storage: Storage, hub: EventHub) -> None:
+        self.storage = storage
+        self._hub = hub
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @asynccontextmanager
+    async def holding(self, workspace_id: str) -> AsyncIterator[Workspace]:
+        """Hold a workspace for one step, and give its present row."""
+        lock = self._locks.setdefault(workspace_id, asyncio.Lock())
+        try:
+            async with lock:
+                yield await self.get(workspace_id)
+        finally:
+            if not lock.locked():
+                self._locks.pop(workspace_id, None)
+
+    async def get(self, workspace_id: str) -> Workspace:
+        found = await self.storage.read(lambda uow: uow.workspaces.get(workspace_id))
+        if found is None:
+            raise NotFound(f"There is no workspace {workspace_id}.")
+        return found
+
+    async def of_session(self, session_id: str) -> Workspace | None:
+        return await self.storage.read(lambda uow: uow.workspaces.of_session(session_id))
+
+    async def move(self, row: Workspace, target: WorkspaceState, columns: Columns | None = None) -> Workspace:
+        """Store another state with other columns. Raises `Conflict` when the move is not legal by now."""
+        return await self._store(row, target, None, columns or {})
+
+    async def note(self, row: Workspace, columns: Columns, step: str | None = None) -> Workspace:
+        """Store columns in the state that it has; `step` says to clients what is done now."""
+        return await self._store(row, None, step, columns)
+
+    async def _store(
+        self, row: Workspace, target: WorkspaceState | None, step: str | None, columns: Columns
+    ) -> Workspace:
+        changed: list[Workspace] = []
+
+        def statements(uow: UnitOfWork) -> None:
+            present = uow.workspaces.get(row.id)
+            if present is None:
+                raise NotFound(f"There is no workspace {row.id}.")
+            values = {**columns, "updated_at": now_ms()}
+            if target is not None:
+                values["state"] = move(WorkspaceState(present.state), target).value
+            uow.workspaces.update(row.id, **values)
+            found = uow.workspaces.get(row.id)
+            assert found is not None
+            changed.append(found)
+
+        live = await self._has_session(row)
+        if not live:
+            await self.storage.write(statements, durable=True)
+            return changed[-1]
+        assert row.session_id is not None
+        stream = await self._hub.stream(row.session_id)
+        shown = target.value if target is not None else row.state
+        detail = columns.get("detail", row.detail)
+        event = WorkspaceUpdated(workspace_id=row.id, state=shown, step=step, detail=detail)
+        await stream.record([event], statements, durable=True)
+        return changed[-1]
+
+    async def _has_session(self, row: Workspace) -> bool:
+        session_id = row.session_id
+        if session_id is None:
+            return False
+        return await self.storage.read(lambda uow: uow.sessions.get(session_id)) is not None

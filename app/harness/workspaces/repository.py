@@ -1,0 +1,152 @@
+"""The repository of a project, as far as workspaces need to know it. It is only read here.
+
+Owns: where it lies, what it is at, and which of its settings say how files are written. Never: what becomes
+of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.errors import Conflict, ValidationFailed
+from app.tools.processes.git_commands import GitCommands, GitProblem
+
+UNFINISHED = {
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisect",
+}
+"""What is in the folder of a repository while something is under way, by the name of its file."""
+CARRIED = (
+    "core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase",
+    "core.precomposeunicode", "core.sparsecheckout", "core.sparsecheckoutcone",
+)  # fmt: skip
+"""The settings that a clone takes over: they name no program and no file."""
+_MAX_REFS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository with the project at `prefix` of its working tree `top`. `head` is None before the first
+    commit, `branch` when no branch is checked out."""
+
+    top: Path
+    prefix: str
+    git_dir: Path
+    common: Path
+    objects: Path
+    hash: str
+    head: str | None
+    branch: str | None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
+    unfinished: str | None = None
+
+    @property
+    def shallow(self) -> Path:
+        return self.common / "shallow"
+
+
+async def repository_of(git: GitCommands, root: Path) -> Repository | None:
+    """Return the repository of the project at `root`; None where there is none. Raises `GitProblem` when it
+    cannot be used."""
+    try:
+        await git.open()
+        said = await git.run(
+            ["rev-parse", "--show-toplevel", "--show-prefix", "--absolute-git-dir", "--git-common-dir",
+             "--git-path", "objects", "--show-object-format", "--is-bare-repository"]
+        )  # fmt: skip
+    except GitProblem as problem:
+        if problem.expected:
+            return None
+        raise
+    top, prefix, git_dir, common, objects, kind, _bare = said.decode("utf-8", "surrogateescape").split("\n")[
+        :7
+    ]
+    places = await asyncio.gather(
+        *(asyncio.to_thread(os.path.realpath, root / place) for place in (top, git_dir, common, objects))
+    )
+    head, branch, settings = await asyncio.gather(_head(git), _branch(git), _settings(git))
+    at, folder, shared, store = map(Path, places)
+    return Repository(
+        at,
+        prefix.rstrip("/"),
+        folder,
+        shared,
+        store,
+        kind,
+        head,
+        branch,
+        {name: settings[name] for name in CARRIED if name in settings},
+        any(name.endswith(".promisor") for name in settings) or "extensions.partialclone" in settings,
+        await asyncio.to_thread(_unfinished, folder),
+    )
+
+
+async def _head(git: GitCommands) -> str | None:
+    try:
+        return (await git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])).decode().strip()
+    except GitProblem as problem:
+        if problem.exit_code == 1:
+            return None
+        raise
+
+
+async def _branch(git: GitCommands) -> str | None:
+    try:
+        said = await git.run(["symbolic-ref", "--quiet", "HEAD"])
+    except GitProblem as problem:
+        if problem.exit_code == 1:
+            return None
+        raise
+    return said.decode("utf-8", "surrogateescape").strip()
+
+
+async def _settings(git: GitCommands) -> dict[str, str]:
+    listed = (await git.run(["config", "--list", "-z"])).decode("utf-8", "surrogateescape")
+    pairs = (one.partition("\n") for one in listed.split("\0") if one)
+    return {name: value for name, _, value in pairs}
+
+
+def _unfinished(git_dir: Path) -> str | None:
+    return next((what for name, what in UNFINISHED.items() if os.path.lexists(git_dir / name)), None)
+
+
+async def commit_of(git: GitCommands, ref: str) -> str:
+    """Return the commit that a ref names. Raises `ValidationFailed` when there is none such."""
+    try:
+        said = await git.run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
+    except GitProblem as problem:
+        if problem.exit_code is None:
+            raise
+        raise ValidationFailed(
+            f"The repository has no commit {ref}.",
+            fields={"workspace.base": "name a branch, a tag or a commit"},
+        ) from None
+    return said.decode().strip()
+
+
+async def refs_within(git: GitCommands, commit: str) -> Sequence[tuple[str, str]]:
+    """Return the branches and tags that the history of a commit holds, with their commits: what the pin of
+    the commit keeps from being pruned."""
+    said = await git.run(
+        ["for-each-ref", f"--count={_MAX_REFS}", f"--merged={commit}",
+         "--format=%(refname) %(objectname) %(*objectname)", "refs/heads", "refs/tags"]
+    )  # fmt: skip
+    found = []
+    for line in said.decode("utf-8", "surrogateescape").splitlines():
+        name, own, peeled = line.split(" ")
+        found.append((name, peeled or own))
+    return found
+
+
+def problem_of(problem: GitProblem, what: str) -> Conflict:
+    """Return the error that git's refusal means for an operator."""
+    return Conflict(f"{what}: {problem}", reason="git_failed")

@@ -1,0 +1,187 @@
+"""The workspaces of all sessions, as operators and sessions use them.
+
+Owns: what an operator decides about one, and in which state that is possible. Never: making one (`making`),
+what a merge changes (`merging`), or what ends by itself (`tending`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from app.config import WorkspaceSettings
+from app.errors import Conflict, NotFound
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.making import Making
+from app.harness.workspaces.merging import Merged, MergeWish
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.tending import Tending
+from app.harness.workspaces.tools import Tools
+from app.ids import now_ms
+from app.states import WorkspaceState
+from app.storage.models import Session as SessionRow
+from app.storage.models import Workspace
+from app.storage.pages import Page
+from app.tools.processes.git_commands import GitProblem
+
+S = WorkspaceState
+
+
+class Workspaces:
+    """One per daemon. `look_forever` and `aclose` bound its background work."""
+
+    def __init__(
+        self, record: WorkspaceRecord, projects: ProjectRegistry, tools: Tools, settings: WorkspaceSettings
+    ) -> None:
+        self._record = record
+        self._storage = record.storage
+        self._projects = projects
+        self._tools = tools
+        self._making = Making(record, projects, tools, settings)
+        self._tending = Tending(record, projects, tools, settings, self._making)
+
+    # -- for sessions -----------------------------------------------------------------------
+
+    async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
+        """Return the row of a workspace that can be made; it is stored with its session."""
+        return await self._making.plan(project_id, base, title, actor)
+
+    def default_kind(self, project_id: str) -> Literal["shared", "worktree"]:
+        """Return where a session works that does not say so: `shared` or `worktree`."""
+        return self._projects.get(project_id).acting().workspace.default
+
+    def begin(self, row: Workspace) -> None:
+        """Make a stored workspace in the background."""
+        self._making.begin(row)
+
+    def is_making(self, session: SessionRow) -> bool:
+        return self._making.is_making(session)
+
+    async def ready(self, session: SessionRow) -> None:
+        """Wait while a session's workspace is being made."""
+        await self._making.ready(session)
+
+    async def require(self, session: SessionRow) -> None:
+        """Raise `Conflict` when a session's workspace is not there to work in."""
+        await self._making.require(session)
+
+    async def recover(self, project_id: str | None = None) -> None:
+        """Finish or undo what a crash left half done; in one project when given."""
+        await self._tending.recover(project_id)
+
+    def session_ended(self) -> None:
+        """Look soon for what nobody needs: a session was archived or deleted."""
+        self._tending.look_soon()
+
+    async def look_forever(self, may_look: Callable[[str], bool]) -> None:
+        """Remove again and again what nobody needs; of the projects that `may_look` says."""
+        await self._tending.look_forever(may_look)
+
+    async def aclose(self) -> None:
+        """Stop what is being made; the next start makes it."""
+        await self._making.aclose()
+
+    # -- looking ----------------------------------------------------------------------------
+
+    async def find(self, session_id: str) -> Workspace | None:
+        """Return the workspace of a session, which may be deleted; None when it has none of its own."""
+        return await self._record.of_session(session_id)
+
+    async def of_session(self, session_id: str) -> Workspace:
+        """As `find`; raises `NotFound` when there is none."""
+        found = await self._record.of_session(session_id)
+        if found is None:
+            raise NotFound("The session works in the project's own folder.", reason="workspace_shared")
+        return found
+
+    async def get(self, workspace_id: str) -> Workspace:
+        return await self._record.get(workspace_id)
+
+    async def list(self, project_id: str, limit: int, cursor: str | None) -> Page[Workspace]:
+        return await self._storage.read(
+            lambda uow: uow.workspaces.list(project_id, limit=limit, cursor=cursor)
+        )
+
+    # -- bringing back ----------------------------------------------------------------------
+
+    async def merge(self, row: Workspace, wish: MergeWish, actor: str) -> Merged:
+        """Bring the changes of a workspace back; with `dry_run` only say what that does."""
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.READY, S.MERGED)
+            if not wish.dry_run:
+                await self._require_rest(present)
+            root = self._projects.root_of(present.project_id)
+            layout = self._tools.layout(present.project_id, present.id)
+            try:
+                prepared = await self._tools.merging.prepare(present, layout, root, wish)
+                if wish.dry_run:
+                    return prepared.answer
+                prepared.require_possible()
+                before = S(present.state)
+                journal = {**prepared.journal, "before": before.value, "by": actor}
+                present = await self._record.move(present, S.MERGING, {"journal": journal})
+                await self._tending.finish_merge(present, layout, root)
+                return prepared.answer
+            except GitProblem as problem:
+                raise Conflict(f"The workspace cannot be merged: {problem}", reason="git_failed") from None
+
+    # -- giving up --------------------------------------------------------------------------
+
+    async def discard(self, row: Workspace) -> Workspace:
+        """Give a workspace up. Its files are kept for some days, so that `undo` brings it back."""
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.READY, S.MERGED, S.BROKEN)
+            await self._require_rest(present)
+            return await self._record.move(present, S.DISCARDED, {"ended_at": now_ms()})
+
+    async def undo(self, row: Workspace) -> Workspace:
+        """Take back a workspace that was discarded, as long as its files are there."""
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.DISCARDED)
+            if present.removed_at is not None:
+                raise Conflict(
+                    "The files of the workspace are removed already: it cannot be taken back.",
+                    reason="workspace_removed",
+                )
+            return await self._record.move(present, S.READY, {"ended_at": None})
+
+    async def keep(self, row: Workspace) -> Workspace:
+        """Leave the branch of a workspace in the user's repository, and remove its folder."""
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.READY, S.MERGED)
+            if present.branch is None:
+                raise Conflict(
+                    "The workspace is a copy without a repository: it has no branch to keep. Merge or "
+                    "discard it.",
+                    reason="workspace_without_branch",
+                )
+            await self._require_rest(present)
+            root = self._projects.root_of(present.project_id)
+            layout = self._tools.layout(present.project_id, present.id)
+            try:
+                commit = await self._tools.merging.leave_branch(present, layout, root)
+            except GitProblem as problem:
+                raise Conflict(f"The branch cannot be kept: {problem}", reason="git_failed") from None
+            at = now_ms()
+            merged = {"into": present.branch, "commit": commit, "at": at}
+            kept = await self._record.move(present, S.KEPT, {"ended_at": at, "merged": merged})
+            self._tending.look_soon()
+            return kept
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _require_rest(self, row: Workspace) -> None:
+        session_id = row.session_id
+        session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
+        if session is not None and session.state == "running":
+            raise Conflict(
+                "The session is working in the workspace: pause or cancel it first.", reason="session_running"
+            )
+
+    def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
+        if S(row.state) not in states:
+            raise Conflict(
+                f"The workspace is {row.state}: this is possible when it is {' or '.join(states)}.",
+                reason="invalid_transition",
+                details={"state": row.state, "legal": sorted(states)},
+            )

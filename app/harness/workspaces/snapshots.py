@@ -1,0 +1,155 @@
+"""Trees of what lies in a working tree now, as objects of the daemon's repository.
+
+Owns: the indexes that lead to them. Never: the index of the user's or of the clone's repository, which are
+only copied: nothing is staged or stashed there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from app.harness.workspaces.git_folder import GitFolder
+from app.ids import new_id
+from app.tools.processes.git_commands import GitProblem
+
+SECONDS = 900.0
+MAX_CONTENT_BYTES = 512 * 1024 * 1024
+
+
+class Snapshots:
+    """Takes trees with one repository of the daemon's."""
+
+    def __init__(self, git: GitFolder) -> None:
+        self._git = git
+
+    async def whole(self, tree: Path, like: Path, commit: str | None, closed: Sequence[Path] = ()) -> str:
+        """Return the tree of everything that git does not ignore in the working tree `tree`. The index `like`
+        says which files are as they were in `commit`; what is `closed` is left out."""
+        leaving = [
+            f":(exclude,top,literal){place.relative_to(tree)}"
+            for place in closed
+            if place.is_relative_to(tree)
+        ]
+        index = self._git.new_index()
+        try:
+            try:
+                await self._begin(index, like, commit, tree)
+                return await self._added(index, tree, leaving)
+            except GitProblem:
+                # The other index is in a form that only its own repository can read, or is spoilt.
+                await self._begin(index, None, commit, tree)
+                return await self._added(index, tree, leaving)
+        finally:
+            await forget(index)
+
+    async def of_paths(
+        self, tree: Path, like: Path | None, commit: str | None, paths: Iterable[bytes]
+    ) -> str:
+        """Return the tree of `commit` with these files as they lie in the working tree `tree` now."""
+        index = self._git.new_index()
+        try:
+            try:
+                await self._begin(index, like, commit, tree)
+            except GitProblem:
+                await self._begin(index, None, commit, tree)
+            await self._git.run(
+                ["update-index", "--add", "--remove", "-z", "--stdin"],
+                b"".join(path + b"\0" for path in paths),
+                index=index,
+                tree=tree,
+                seconds=SECONDS,
+            )
+            return await self._written(index)
+        finally:
+            await forget(index)
+
+    async def staged(self, git_dir: Path, start: str, paths: Collection[bytes]) -> tuple[str, set[bytes]]:
+        """Return the tree `start` with these files as the index of the repository at `git_dir` has them, and
+        those that are unmerged there."""
+        said = await self._git.run(["ls-files", "--stage", "-z"], environment={"GIT_DIR": str(git_dir)})
+        found: dict[bytes, bytes] = {}
+        unmerged: set[bytes] = set()
+        for line in said.split(b"\0"):
+            head, tab, path = line.partition(b"\t")
+            if tab and path in paths:
+                mode, oid, stage = head.split(b" ")
+                found[path] = mode + b" " + oid
+                unmerged |= {path} if stage != b"0" else set()
+        lines = [found.get(path, b"0 " + b"0" * 40) + b"\t" + path + b"\0" for path in paths]
+        index = self._git.new_index()
+        try:
+            await self._git.run(["read-tree", start], index=index, seconds=SECONDS)
+            await self._git.run(["update-index", "-z", "--index-info"], b"".join(lines), index=index)
+            return await self._written(index), unmerged
+        finally:
+            await forget(index)
+
+    async def contents(self, tree: str, paths: Sequence[bytes], place: Path) -> dict[bytes, bytes]:
+        """Return the files of a tree as git writes them into the working tree `place`: with the line endings
+        that its attributes ask for. Raises `GitProblem` when all together are too much."""
+        if not paths:
+            return {}
+        index, folder = self._git.new_index(), self._git.git / new_id("wks")
+        await asyncio.to_thread(folder.mkdir)
+        try:
+            await self._git.run(["read-tree", tree], index=index, seconds=SECONDS)
+            await self._git.run(
+                ["checkout-index", "-z", "--stdin", f"--prefix={folder}/"],
+                b"".join(path + b"\0" for path in paths),
+                index=index,
+                tree=place,
+                seconds=SECONDS,
+            )
+            return await asyncio.to_thread(_read_all, folder, paths)
+        finally:
+            await forget(index)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _begin(self, index: Path, like: Path | None, commit: str | None, tree: Path) -> None:
+        await forget(index)
+        if like is not None:
+            with suppress(FileNotFoundError):
+                # With its time: by that git knows which files may have changed without their times saying so.
+                await asyncio.to_thread(shutil.copy2, like, index)
+        known = ["read-tree", "-m", commit] if commit is not None else ["read-tree", "--empty"]
+        if not await asyncio.to_thread(os.path.exists, index) and commit is not None:
+            known = ["read-tree", commit]
+        await self._git.run(known, index=index, tree=tree, seconds=SECONDS)
+
+    async def _added(self, index: Path, tree: Path, leaving: Sequence[str]) -> str:
+        await self._git.run(
+            ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", ":/", *leaving],
+            index=index,
+            tree=tree,
+            seconds=SECONDS,
+        )
+        return await self._written(index)
+
+    async def _written(self, index: Path) -> str:
+        return (await self._git.run(["write-tree", "--missing-ok"], index=index)).decode().strip()
+
+
+def _read_all(folder: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+    found, size = {}, 0
+    for path in paths:
+        place = os.path.join(os.fsencode(folder), path)
+        size += os.lstat(place).st_size
+        if size > MAX_CONTENT_BYTES:
+            raise GitProblem(f"more than {MAX_CONTENT_BYTES // 1024**2} MB would be written")
+        if os.path.islink(place):
+            found[path] = os.readlink(place)
+            continue
+        with open(place, "rb") as file:
+            found[path] = file.read()
+    return found
+
+
+async def forget(index: Path) -> None:
+    """Remove an index that lasted for one piece of work."""
+    for leftover in (index, index.with_name(index.name + ".lock")):
+        await asyncio.to_thread(leftover.unlink, missing_ok=True)

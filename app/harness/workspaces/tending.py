@@ -1,0 +1,164 @@
+"""Finishing what a crash left half done, and removing what nobody needs.
+
+Owns: when a workspace's folder goes. Nothing that was not brought back goes by itself. Never: what an
+operator decides (`service`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.config import WorkspaceSettings
+from app.errors import KagedError, ToolError
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.making import Making
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.tools import Tools, words
+from app.ids import now_ms
+from app.states import WorkspaceState
+from app.storage.models import Workspace
+from app.tools.processes.git_commands import GitProblem
+
+log = logging.getLogger("kaged.workspaces")
+
+S = WorkspaceState
+DAY_MS = 24 * 3600 * 1000
+LOOK_EVERY_SECONDS = 600.0
+
+
+class Tending:
+    """Tends the workspaces of all projects."""
+
+    def __init__(
+        self,
+        record: WorkspaceRecord,
+        projects: ProjectRegistry,
+        tools: Tools,
+        settings: WorkspaceSettings,
+        making: Making,
+    ) -> None:
+        self._record = record
+        self._storage = record.storage
+        self._projects = projects
+        self._tools = tools
+        self._settings = settings
+        self._making = making
+        self._to_look = asyncio.Event()
+
+    async def recover(self, project_id: str | None = None) -> None:
+        """Finish or undo what a crash left half done; in one project when given."""
+        rows = await self._storage.read(
+            lambda uow: uow.workspaces.in_states([S.CREATING.value, S.MERGING.value])
+        )
+        for row in rows:
+            if project_id in (None, row.project_id) and self._projects.find(row.project_id) is not None:
+                if row.state == S.CREATING.value:
+                    self._making.begin(row)
+                else:
+                    await self._recover_merge(row)
+        await self._note_missing(project_id)
+        self._to_look.set()
+
+    async def _recover_merge(self, row: Workspace) -> None:
+        root = self._projects.root_of(row.project_id)
+        layout = self._tools.layout(row.project_id, row.id)
+        try:
+            await self.finish_merge(row, layout, root)
+        except (KagedError, GitProblem, ToolError, OSError) as problem:
+            log.warning("the merge of the workspace %s could not be finished: %s", row.id, words(problem))
+
+    async def _note_missing(self, project_id: str | None) -> None:
+        """Say of workspaces whose folder is gone that they are broken."""
+        rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
+        for row in rows:
+            usable = row.state in {S.READY.value, S.MERGED.value}
+            if usable and not await asyncio.to_thread(Path(row.root).is_dir):
+                await self._record.move(row, S.BROKEN, {"detail": f"its folder {row.root} is gone"})
+
+    async def look_forever(self, may_look: Callable[[str], bool]) -> None:
+        """Remove again and again what nobody needs; of the projects that `may_look` says."""
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                    await self._to_look.wait()
+            except TimeoutError:
+                pass
+            self._to_look.clear()
+            try:
+                await self.look(may_look)
+            except (KagedError, OSError) as problem:
+                log.warning("workspaces could not be looked through: %s", words(problem))
+
+    def look_soon(self) -> None:
+        """Look before its time: something has ended."""
+        self._to_look.set()
+
+    async def look(self, may_look: Callable[[str], bool] = lambda _: True) -> None:
+        """Remove the folders of workspaces that are kept or were discarded long ago, and those without
+        changes whose session is over."""
+        rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
+        for row in rows:
+            if not may_look(row.project_id) or row.state == S.CREATING.value:
+                continue
+            async with self._record.holding(row.id) as present:
+                if await self._is_over(present):
+                    await self._remove(present)
+
+    async def _is_over(self, row: Workspace) -> bool:
+        if row.removed_at is not None:
+            return False
+        if row.state == S.DISCARDED.value:
+            return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()
+        if row.state == S.KEPT.value:
+            return True
+        if row.state not in {S.READY.value, S.MERGED.value}:
+            return False
+        session_id = row.session_id
+        session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
+        if session is not None and session.state != "archived":
+            return False
+        try:
+            return not await self._tools.merging.has_changes(
+                row,
+                self._tools.layout(row.project_id, row.id),
+                self._projects.root_of(row.project_id),
+            )
+        except (GitProblem, OSError) as problem:
+            log.warning("the workspace %s stays: %s", row.id, words(problem))
+            return False
+
+    async def _remove(self, row: Workspace) -> None:
+        """Remove a workspace's folder and pin; a session that is over has it no more."""
+        try:
+            await self._tools.creation.abandon(
+                self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id), row.id
+            )
+        except (KagedError, GitProblem, OSError) as problem:
+            log.warning("the workspace %s could not be removed: %s", row.id, words(problem))
+            return
+        columns: dict[str, Any] = {"removed_at": now_ms(), "size_bytes": 0}
+        if row.state in {S.READY.value, S.MERGED.value}:
+            await self._record.move(row, S.DISCARDED, {"ended_at": row.ended_at or now_ms(), **columns})
+        else:
+            await self._record.note(row, columns)
+
+    async def finish_merge(self, row: Workspace, layout: Layout, root: Path) -> None:
+        """Carry out the merge that a workspace's journal says, as far as it is not done yet."""
+        journal = row.journal or {}
+        try:
+            await self._tools.merging.carry_out(layout, root, journal)
+        except BaseException as problem:
+            if not isinstance(problem, asyncio.CancelledError):
+                detail = f"The merge failed: {words(problem)}"
+                await self._record.move(row, S.READY, {"journal": None, "detail": detail})
+            raise
+        at = now_ms()
+        merged = {name: journal[name] for name in ("base", "tree", "into", "commit") if name in journal}
+        merged |= {"at": at, "by": journal.get("by")}
+        columns = {"journal": None, "detail": None, "merged": merged, "ended_at": at}
+        await self._record.move(row, S.MERGED, columns)

@@ -1,0 +1,34 @@
+"""What workspaces are made and merged with, and how a failure of it is put into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import KagedError, ToolError
+from app.harness.workspaces.creation import Creation
+from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.merging import Merging
+from app.harness.workspaces.outfit import Outfit
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What workspaces are made and merged with, below the daemon's data folder."""
+
+    creation: Creation
+    merging: Merging
+    outfit: Outfit
+    data_dir: Path
+
+    def layout(self, project_id: str, workspace_id: str) -> Layout:
+        return Layout.of(self.data_dir, project_id, workspace_id)
+
+
+def words(problem: BaseException) -> str:
+    """Return what went wrong, for an operator."""
+    if isinstance(problem, KagedError | ToolError):
+        return problem.message
+    if isinstance(problem, OSError):
+        return problem.strerror or type(problem).__name__
+    return str(problem) or type(problem).__name__

@@ -1,0 +1,201 @@
+"""The changes of a workspace come into the checkout as edits, all or none, and only where nothing is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.driver.sessions import Driver
+from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
+
+SHOP = [f"line {n}" for n in range(1, 21)]
+
+pytestmark = pytest.mark.requirement("workspaces.merge")
+
+
+@pytest.fixture
+async def place(driver: Driver) -> Workplace:
+    return await new_workplace(driver.client, driver.project_id)
+
+
+def text(**lines: str) -> str:
+    changed = dict(enumerate(SHOP)) | {int(number[1:]): line for number, line in lines.items()}
+    return "\n".join(changed.values()) + "\n"
+
+
+def git_state(root: Path) -> dict[str, str]:
+    """Everything in the user's repository but the pins: refs, the index, objects, settings."""
+    return digest_of(root / ".git", without=("refs/kaged",))
+
+
+async def test_changes_arrive_as_edits_and_a_dry_run_changes_nothing(
+    place: Workplace, project_root: Path
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    (place.root / "src" / "added.py").write_text("added\n")
+    (place.root / "README.md").unlink()
+    (place.root / "run.sh").write_text("#!/bin/sh\n"), (place.root / "run.sh").chmod(0o755)
+    (place.root / "link").symlink_to("src/shop.py")
+    (place.root / "noise.log").write_text("ignored\n")
+    git(place.root, "add", "src/added.py"), git(place.root, "commit", "-qm", "an agent's")
+    before, repository = digest_of(project_root), git_state(project_root)
+    dry = await place.merge(dry_run=True)
+    assert digest_of(project_root) == before
+    assert {one["path"]: one["status"] for one in dry["files"]} == {
+        "README.md": "deleted",
+        "link": "added",
+        "run.sh": "added",
+        "src/added.py": "added",
+        "src/shop.py": "modified",
+    }
+    counted = {one["path"]: (one["additions"], one["deletions"]) for one in dry["files"]}
+    assert counted["src/shop.py"] == (1, 1)
+    assert "-line 3\n+three\n" in dry["diff"]
+    assert (dry["conflicts"], dry["hindered"], dry["workspace_state"]) == ([], {}, "ready")
+    done = await place.merge()
+    assert [one["path"] for one in done["files"]] == [one["path"] for one in dry["files"]]
+    assert done["workspace_state"] == "merged"
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="three")
+    assert os.access(project_root / "run.sh", os.X_OK)
+    assert os.readlink(project_root / "link") == "src/shop.py"
+    assert not (project_root / "README.md").exists() and not (project_root / "noise.log").exists()
+    assert git_state(project_root) == repository
+
+
+async def test_what_the_user_committed_meanwhile_is_joined(place: Workplace, project_root: Path) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    (project_root / "src" / "shop.py").write_text(text(_15="sixteen"))
+    git(project_root, "commit", "-qam", "the user's")
+    (project_root / "own.txt").write_text("the user's own\n")
+    await place.merge()
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="three", _15="sixteen")
+    assert git(project_root, "status", "--porcelain") == "M src/shop.py\n?? own.txt"
+    # The session goes on, and what it does next is brought back on top.
+    (place.root / "src" / "shop.py").write_text(text(_2="three", _8="nine"))
+    await place.merge()
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="three", _8="nine", _15="sixteen")
+    assert (await place.merge())["files"] == []
+
+
+@pytest.mark.parametrize("how", ["edited", "staged", "untracked", "folder"])
+async def test_a_file_with_changes_of_the_user_is_named_and_nothing_is_written(
+    place: Workplace, project_root: Path, how: str
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    (place.root / "new.py").write_text("an agent's\n")
+    named = "new.py"
+    if how in {"edited", "staged"}:
+        named = "src/shop.py"
+        (project_root / named).write_text(text(_15="sixteen"))
+        if how == "staged":
+            git(project_root, "add", named)
+            (project_root / named).write_text(text())
+    elif how == "untracked":
+        (project_root / named).write_text("the user's\n")
+    else:
+        (project_root / named).mkdir()
+        (project_root / named / "inside").write_text("the user's\n")
+    before = digest_of(project_root)
+    refused = await place.merge(409)
+    assert refused["error"]["details"]["reason"] == "checkout_in_the_way", refused
+    assert list(refused["error"]["details"]["paths"]) == [named]
+    dry = await place.merge(dry_run=True)
+    assert list(dry["hindered"]) == [named]
+    assert digest_of(project_root) == before
+    assert (await place.look())["state"] == "ready"
+
+
+async def test_lines_that_both_have_changed_are_conflicts(place: Workplace, project_root: Path) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="the agent's"))
+    (project_root / "src" / "shop.py").write_text(text(_2="the user's"))
+    git(project_root, "commit", "-qam", "the user's")
+    before = digest_of(project_root)
+    dry = await place.merge(dry_run=True)
+    assert dry["conflicts"] == ["src/shop.py"]
+    refused = await place.merge(409)
+    assert refused["error"]["details"] == {"reason": "merge_conflicts", "paths": ["src/shop.py"]}
+    assert digest_of(project_root) == before
+
+
+async def test_uncommitted_changes_that_came_along_do_not_hinder(driver: Driver, project_root: Path) -> None:
+    (project_root / "src" / "shop.py").write_text(text(_15="sixteen"))
+    (project_root / "draft.md").write_text("a draft\n")
+    place = await new_workplace(driver.client, driver.project_id, base="working")
+    (place.root / "src" / "shop.py").write_text(text(_2="three", _15="sixteen"))
+    (place.root / "draft.md").write_text("a better draft\n")
+    done = await place.merge()
+    assert [one["path"] for one in done["files"]] == ["draft.md", "src/shop.py"]
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="three", _15="sixteen")
+    assert (project_root / "draft.md").read_text() == "a better draft\n"
+
+
+async def test_a_branch_gets_one_commit_or_those_of_the_workspace(
+    place: Workplace, project_root: Path
+) -> None:
+    git(project_root, "branch", "one"), git(project_root, "branch", "many")
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    git(place.root, "commit", "-qam", "an agent's")
+    (place.root / "new.py").write_text("new\n")
+    main, before = git(project_root, "rev-parse", "main"), digest_of(project_root, without=(".git/",))
+    done = await place.merge(into="one", message="Fix the third line")
+    assert git(project_root, "rev-parse", "one") == done["commit"]
+    assert git(project_root, "log", "-1", "--format=%P %an %s", "one") == f"{main} Ada Fix the third line"
+    assert git(project_root, "show", "one:new.py") == "new"
+    assert digest_of(project_root, without=(".git/",)) == before
+    assert git(project_root, "status", "--porcelain") == ""
+    again = await place.merge(into="one")
+    assert again["files"] == []
+    await place.post("discard"), await place.post("undo")
+    (place.root / "more.py").write_text("more\n")
+    done = await place.merge(into="many", strategy="merge", dry_run=True)
+    assert [one["path"] for one in done["files"]] == ["more.py"]
+    refused = await place.merge(409, into="main")
+    assert refused["error"]["details"]["reason"] == "branch_checked_out"
+    await place.merge(400, into="nowhere")
+    assert git(project_root, "fsck", "--full", "--no-dangling") == ""
+
+
+async def test_a_discarded_workspace_comes_back_and_a_kept_one_leaves_its_branch(
+    driver: Driver, place: Workplace, project_root: Path
+) -> None:
+    (place.root / "new.py").write_text("new\n")
+    assert (await place.post("discard"))["state"] == "discarded"
+    refused = await driver.client.post(
+        f"/api/v1/sessions/{place.session_id}/messages", json={"content": "Go on"}
+    )
+    assert refused.json()["error"]["details"]["reason"] == "workspace_not_ready"
+    await place.merge(409)
+    assert (await place.post("undo"))["state"] == "ready"
+    assert (place.root / "new.py").read_text() == "new\n"
+    before = digest_of(project_root, without=(".git/",))
+    kept = await place.post("keep")
+    assert kept["state"] == "kept"
+    branch = kept["branch"]
+    assert git(project_root, "show", f"{branch}:new.py") == "new"
+    assert git(project_root, "log", "--format=%an", branch) == "Ada\nada"
+    await place.until_removed()
+    assert not place.root.exists()
+    assert git(project_root, "for-each-ref", "refs/kaged") == ""
+    assert digest_of(project_root, without=(".git/",)) == before
+    assert git(project_root, "fsck", "--full", "--no-dangling") == ""
+    await place.post("undo", 409)
+
+
+async def test_an_unchanged_workspace_goes_with_its_session_and_a_changed_one_stays(
+    driver: Driver, place: Workplace, project_root: Path
+) -> None:
+    other = await new_workplace(driver.client, driver.project_id)
+    (other.root / "new.py").write_text("new\n")
+    for one in (place, other):
+        answer = await driver.client.post(f"/api/v1/sessions/{one.session_id}/archive")
+        assert answer.status_code == 200, answer.text
+    await place.until_removed()
+    assert place.workspace["state"] == "discarded"
+    assert (await other.look())["state"] == "ready"
+    assert (other.root / "new.py").exists()
+    pins = git(project_root, "for-each-ref", "--format=%(refname)", "refs/kaged")
+    assert pins == f"refs/kaged/base/{other.workspace['id']}"
+    await other.merge()
+    assert (project_root / "new.py").exists()

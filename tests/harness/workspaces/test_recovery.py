@@ -1,0 +1,109 @@
+"""A start after a crash finishes what was under way with workspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.harness.workspaces.merging import MergeWish
+from app.states import WorkspaceState
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.sessions import Driver
+from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
+
+pytestmark = pytest.mark.requirement("workspaces.recovery")
+
+
+async def under_way(daemon: Daemon, place: Workplace, wish: MergeWish) -> None:
+    """Leave a merge as it is right after its journal is stored."""
+    workspaces = daemon.services.management.workspaces
+    row = await workspaces.of_session(place.session_id)
+    root = daemon.services.projects.root_of(row.project_id)
+    layout = workspaces._tools.layout(row.project_id, row.id)
+    prepared = await workspaces._tools.merging.prepare(row, layout, root, wish)
+    await workspaces._record.move(row, WorkspaceState.MERGING, {"journal": prepared.journal})
+
+
+async def started_again(
+    data: Path, place: Workplace, settings: dict[str, Any], *states: str
+) -> dict[str, Any]:
+    async with running_daemon(data, **settings) as daemon, daemon.client() as client:
+        return await Workplace(client, place.session_id, {}).until(*states)
+
+
+async def test_a_merge_of_which_a_file_is_written_is_finished(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "one.py").write_text("one\n"), (place.root / "two.py").write_text("two\n")
+        (place.root / "README.md").unlink()
+        await under_way(daemon, place, MergeWish())
+        (project_root / "one.py").write_text("one\n")
+    found = await started_again(data, place, settings_overrides, "merged")
+    assert found["merged"]["into"] == "working_tree"
+    assert (project_root / "two.py").read_text() == "two\n"
+    assert not (project_root / "README.md").exists()
+
+
+async def test_a_merge_is_given_up_when_the_user_has_changed_one_of_its_files(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "README.md").write_text("an agent's\n"), (place.root / "new.py").write_text("new\n")
+        await under_way(daemon, place, MergeWish())
+        (project_root / "README.md").write_text("the user's\n")
+        before = digest_of(project_root)
+    found = await started_again(data, place, settings_overrides, "ready")
+    assert "README.md" in found["detail"]
+    assert digest_of(project_root) == before
+
+
+async def test_a_branch_that_was_moved_is_recorded_and_one_that_was_not_is_moved(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    git(project_root, "branch", "one")
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "new.py").write_text("new\n")
+        await under_way(daemon, place, MergeWish(into="one"))
+    found = await started_again(data, place, settings_overrides, "merged")
+    assert found["merged"]["commit"] == git(project_root, "rev-parse", "one")
+    assert git(project_root, "show", "one:new.py") == "new"
+
+
+async def test_what_was_being_made_is_made_and_a_folder_that_is_gone_is_reported(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        gone = await new_workplace(client, driver.project_id)
+        body = {"project_id": driver.project_id, "workspace": "worktree"}
+        answer = await client.post("/api/v1/sessions", json=body)
+        place = Workplace(client, answer.json()["id"], {})
+        await daemon.services.management.workspaces.aclose()
+        half = Path((await place.look())["root"])
+        half.mkdir(parents=True, exist_ok=True)
+        (half / "left.py").write_text("half of a clone\n")
+        gone.root.rename(tmp_path / "elsewhere")
+        state = place.workspace["state"]
+    found = await started_again(data, place, settings_overrides, "ready")
+    if state == "creating":
+        assert not (Path(found["root"]) / "left.py").exists()
+    assert git(Path(found["root"]), "rev-parse", "HEAD") == git(project_root, "rev-parse", "HEAD")
+    broken = await started_again(data, gone, settings_overrides, "broken")
+    assert "is gone" in broken["detail"]
