@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "send": "Post a message and stream the answer.",
     "attach": "Follow a session.",
     "session": "List, export, import, rewind and fork sessions.",
+    "workspace": "Open sessions in folders of their own; merge, keep or discard these.",
     "acp": "Serve an editor by the Agent Client Protocol.",
     "run": "Start a workflow and follow it.",
     "runs": "List, show, follow and cancel runs of workflows.",

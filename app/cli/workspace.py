@@ -1,0 +1,155 @@
+"""`kaged workspace`: sessions in folders of their own, and what becomes of these.
+
+Owns: these commands. Never: making or merging a workspace, which is the daemon's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from app.cli.connected import Connected, in_project
+from app.cli.conversation import path_of
+from app.cli.daemon_address import path_part
+from app.cli.output import CommandGroup, print_text
+
+MEGABYTE = 1_000_000
+
+
+@click.group(name="workspace", cls=CommandGroup)
+def command() -> None:
+    """Open sessions in folders of their own; merge, keep or discard these."""
+
+
+@command.command(name="new")
+@click.option("--title", default="", help="The title of the session, which also names the branch.")
+@click.option(
+    "--base", default="head", show_default=True, help="`head`, `working`, or a branch, tag or commit."
+)
+@in_project
+async def new(daemon: Connected, title: str, base: str) -> None:
+    """Open a session in a folder of its own."""
+    body: dict[str, Any] = {"project_id": await daemon.project_id(), "title": title}
+    body["workspace"] = {"kind": "worktree", "base": base}
+    made = await daemon.client.request("POST", "/sessions", body=body)
+    daemon.show(made, f"{made['id']}; `kaged send --session {made['id']} TEXT` talks to it")
+
+
+@command.command(name="list")
+@click.option("--all", "every", is_flag=True, help="Include those whose folder is removed.")
+@in_project
+async def list_workspaces(daemon: Connected, every: bool) -> None:
+    """List the workspaces of the project."""
+    path = f"/projects/{path_part(await daemon.project_id())}/workspaces"
+    items = [one async for one in daemon.client.items(path) if every or one["removed_at"] is None]
+    rows = [
+        (one["session_id"] or "", one["state"], one["kind"], _size(one), one["branch"] or one["root"])
+        for one in items
+    ]
+    header = ("SESSION", "STATE", "KIND", "MB", "BRANCH")
+    daemon.show_rows({"items": items}, header, rows, empty="the project has no workspaces")
+
+
+@command.command(name="show")
+@click.argument("session", default="last")
+@in_project
+async def show(daemon: Connected, session: str) -> None:
+    """Show where SESSION (an id, or `last`) works."""
+    path = await path_of(daemon.client, session, daemon.project)
+    daemon.show(await daemon.client.request("GET", f"{path}/workspace"), _print_workspace)
+
+
+@command.command(name="merge")
+@click.argument("session", default="last")
+@click.option("--into", default="working_tree", show_default=True, help="A branch that is not checked out.")
+@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True)
+@click.option("--message", "-m", help="The message of the commit on a branch.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--diff", is_flag=True, help="With --dry-run: show the changes, too.")
+@in_project
+async def merge(
+    daemon: Connected,
+    session: str,
+    into: str,
+    strategy: str,
+    message: str | None,
+    dry_run: bool,
+    diff: bool,
+) -> int:
+    """Bring the changes of SESSION (an id, or `last`) into the checkout's files, or onto a branch.
+
+    A dry run exits with 1 when it could not be merged.
+    """
+    if diff and not dry_run:
+        raise click.UsageError("--diff goes with --dry-run.")
+    path = await path_of(daemon.client, session, daemon.project)
+    body: dict[str, Any] = {"into": into, "strategy": strategy, "dry_run": dry_run}
+    body |= {} if message is None else {"message": message}
+    answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body)
+    daemon.show(answer, lambda found: _print_merge(found, diff=diff))
+    return 1 if answer["conflicts"] or answer["hindered"] else 0
+
+
+@command.command(name="keep")
+@click.argument("session", default="last")
+@in_project
+async def keep(daemon: Connected, session: str) -> None:
+    """Leave the branch of SESSION (an id, or `last`) in the repository, and remove its folder."""
+    found = await _act(daemon, session, "keep")
+    daemon.show(found, f"{found['branch']} is in the repository; the folder is removed")
+
+
+@command.command(name="discard")
+@click.argument("session", default="last")
+@in_project
+async def discard(daemon: Connected, session: str) -> None:
+    """Give up the workspace of SESSION (an id, or `last`)."""
+    found = await _act(daemon, session, "discard")
+    daemon.show(found, f"discarded; `kaged workspace undo {found['session_id']}` takes it back")
+
+
+@command.command(name="undo")
+@click.argument("session", default="last")
+@in_project
+async def undo(daemon: Connected, session: str) -> None:
+    """Take back the discarded workspace of SESSION (an id, or `last`)."""
+    found = await _act(daemon, session, "undo")
+    daemon.show(found, f"{found['root']} is as it was")
+
+
+async def _act(daemon: Connected, session: str, what: str) -> dict[str, Any]:
+    path = await path_of(daemon.client, session, daemon.project)
+    answer: dict[str, Any] = await daemon.client.request("POST", f"{path}/workspace/{what}")
+    return answer
+
+
+def _size(workspace: dict[str, Any]) -> str:
+    return f"{workspace['size_bytes'] / MEGABYTE:.1f}"
+
+
+def _print_workspace(found: dict[str, Any]) -> None:
+    print_text(f"{found['kind']} {found['state']}: {found['root']}")
+    if found["branch"] is not None:
+        print_text(f"branch {found['branch']}, from {found['base']} ({(found['base_commit'] or '')[:12]})")
+    if found["merged"] is not None:
+        print_text(f"merged into {found['merged']['into']} at {found['merged']['at']}")
+    if found["detail"]:
+        print_text(found["detail"])
+
+
+def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
+    for file in found["files"]:
+        lines = "binary" if file["additions"] is None else f"+{file['additions']} -{file['deletions']}"
+        print_text(f"{file['status']}: {file['path']} ({lines})")
+    for path in found["conflicts"]:
+        print_text(f"conflict: {path}")
+    for path, reason in found["hindered"].items():
+        print_text(f"in the way: {path}: {reason}")
+    if diff:
+        print_text(found["diff"])
+    if found["dry_run"]:
+        print_text("nothing was changed", dim=True)
+    else:
+        commit = f" as {found['commit'][:12]}" if found["commit"] else ""
+        print_text(f"{len(found['files'])} files merged into {found['into']}{commit}")
