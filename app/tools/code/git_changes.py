@@ -7,14 +7,14 @@ Never: what of it a caller may read.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT
 from app.tools.code.call import CodeCall
-from app.tools.processes.git_commands import NO_CONFIGURATION, NO_PROGRAMS, QUIET
+from app.tools.processes.git_commands import NO_CONFIGURATION, NO_PROGRAMS, QUIET, filters_off
 from app.workspace.repository import repository_options
 
 SECONDS = 10.0
@@ -43,8 +43,8 @@ async def git_changes(call: CodeCall) -> GitChanges | None:
     if off is None:
         return None
     compared, others = await asyncio.gather(
-        _git(call, [*off, *_DIFF, "--ignore-submodules=all", "HEAD", "--", "."]),
-        _git(call, [*off, "ls-files", "-z", "--others", "--exclude-standard", "--", "."]),
+        _git(call, [*_DIFF, "--ignore-submodules=all", "HEAD", "--", "."], added=off),
+        _git(call, ["ls-files", "-z", "--others", "--exclude-standard", "--", "."], added=off),
     )
     if compared is None:
         return None
@@ -79,21 +79,19 @@ async def committed(call: CodeCall, names: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-async def _filters_off(call: CodeCall) -> list[str] | None:
-    """Return the options by which no filter of the repository is run."""
+async def _filters_off(call: CodeCall) -> dict[str, str] | None:
+    """Return the environment in which no filter of the repository is run."""
     listed = await _git(call, ["config", "--name-only", "-z", "--get-regexp", r"^filter\."], codes=(0, 1))
-    if listed is None:
-        return None
-    names = {key.partition(".")[2].rpartition(".")[0] for key in _texts(listed)}
-    options: list[str] = []
-    for name in sorted(names):
-        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
-            options += ["-c", f"filter.{name}.{key}={value}"]
-    return options
+    return None if listed is None else filters_off(listed)
 
 
 async def _git(
-    call: CodeCall, arguments: Sequence[str], given: bytes = b"", *, codes: tuple[int, ...] = (0,)
+    call: CodeCall,
+    arguments: Sequence[str],
+    given: bytes = b"",
+    *,
+    codes: tuple[int, ...] = (0,),
+    added: Mapping[str, str] | None = None,
 ) -> bytes | None:
     accepted = await asyncio.to_thread(repository_options, call.project.root)
     if accepted is None:
@@ -104,7 +102,7 @@ async def _git(
             ["git", *QUIET, *accepted, *arguments],
             owner="changes",
             cwd=call.project.root,
-            env=_ENVIRONMENT,
+            env={**_ENVIRONMENT, **(added or {})},
             input=given,
             seconds=SECONDS,
             max_output=MAX_OUTPUT,

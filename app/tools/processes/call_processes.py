@@ -200,15 +200,16 @@ class CallProcesses:
         return await self._cages.children(key, cage, root)
 
     async def of_repository(self, root: Path, places: GitPlaces) -> ChildStarter:
-        """Return what starts git for the daemon in the folder `root`, which writes to its `places`: as
-        `of_project`, for callers that are not caged."""
+        """Return what starts git for the daemon in the folder `root`, which writes to its `places`, if it has
+        any: as `of_project`, for callers that are not caged."""
         if not self.has_cages:
             return self._children
-        key = f"daemon/{places.writable[0]}/git/{hash((root, places)):x}"
+        folder = places.writable[0] if places.writable else root
+        key = f"daemon/{folder}/git/{hash((root, places)):x}"
         cage = await asyncio.to_thread(cage_for_git, root, places, self._closed)
         self._end_when_idle(key)
         # What may be written lies in the folder that is asked for, so that no part of its name is protected.
-        return await self._cages.children(key, cage, places.writable[0])
+        return await self._cages.children(key, cage, folder)
 
     async def leave_repository(self, folder: Path) -> None:
         """End the cages in which git writes to a folder, which is about to go."""

@@ -68,10 +68,10 @@ class GitCommands:
         processes: CallProcesses,
         environment: Mapping[str, str],
         root: Path,
-        writable: Path | GitPlaces,
+        writable: Path | GitPlaces | None,
     ) -> None:
         """`root` is the project's folder, or another that git works in; `writable` is the one folder that git
-        may write to, or several places."""
+        may write to, or several places, or None for commands that only read."""
         self._processes = processes
         self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
         self._environment["PATH"] = search_path(environment, outside=Path(os.path.realpath(root)))
@@ -79,7 +79,9 @@ class GitCommands:
             self._environment = ENVIRONMENT | NO_CONFIGURATION
         self._options: tuple[str, ...] = QUIET
         self._root = root
-        self._places = writable if isinstance(writable, GitPlaces) else GitPlaces((writable,))
+        if not isinstance(writable, GitPlaces):
+            writable = GitPlaces(() if writable is None else (writable,))
+        self._places = writable
 
     async def open(self) -> None:
         """Find the repository, without git. Raises `GitProblem`, an expected one where there is none."""
@@ -87,6 +89,11 @@ class GitCommands:
         if accepted is None:
             raise GitProblem(NO_REPOSITORY, expected=True)
         self._options = (*QUIET, *accepted)
+
+    async def turn_filters_off(self) -> None:
+        """Let no command from now on run a filter of the repository. Raises `GitProblem`."""
+        listed = await self.run(["config", "--list", "--name-only", "-z"])
+        self._environment |= filters_off(listed)
 
     async def run(
         self,
@@ -133,3 +140,24 @@ class GitCommands:
                 output=done.stdout,
             )
         return done.stdout
+
+
+def filters_off(listed: bytes) -> dict[str, str]:
+    """Return the environment in which git runs none of the filters that are among these keys of its
+    configuration, each of which ends in NUL."""
+    keys = [key.decode("utf-8", "surrogateescape") for key in listed.split(b"\0")]
+    filters = {key.partition(".")[2].rpartition(".")[0] for key in keys if _is_filter(key)}
+    off = [
+        (f"filter.{name}.{key}", value)
+        for name in sorted(filters)
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    ]
+    # Not by `-c`: that ends a key at its first `=`, which a filter's name may hold.
+    environment = {"GIT_CONFIG_COUNT": str(len(off))}
+    for number, (key, value) in enumerate(off):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
+
+
+def _is_filter(key: str) -> bool:
+    return key.startswith("filter.") and key.count(".") > 1

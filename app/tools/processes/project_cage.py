@@ -130,9 +130,9 @@ def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
     top = repository_top(root)
     if top is None:
         return []
-    git = _line_of(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
+    git = line_of(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
     folder = Path(os.path.realpath(top / (git or ".git")))
-    common = Path(os.path.realpath(folder / (_line_of(folder / "commondir") or ".")))
+    common = Path(os.path.realpath(folder / (line_of(folder / "commondir") or ".")))
     found = [one for one in (folder, common) if os.path.isfile(one / "HEAD")]
     found += shared_objects(common / "objects")
     return not_closed([one for one in found if not one.is_relative_to(root)], closed)
@@ -186,7 +186,7 @@ def _beginning_of(file: Path) -> str | None:
     return text if "\0" not in text else None
 
 
-def _line_of(file: Path, start: str = "") -> str | None:
+def line_of(file: Path, start: str = "") -> str | None:
     """Return the first line of a small file without its beginning; None when there is none such."""
     line = (_beginning_of(file) or "").partition("\n")[0]
     return line.removeprefix(start).strip() or None if line.startswith(start) else None
