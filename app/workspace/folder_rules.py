@@ -74,6 +74,13 @@ class ProjectRules:
         in_effect = self._at(parent)
         return self._verdict(in_effect, path, is_folder=False) if in_effect.certain else None
 
+    def ignored_folder(self, path: str) -> bool | None:
+        """Tell the same of a folder."""
+        if path.rpartition("/")[2] in VERSION_CONTROL:
+            return True
+        in_effect = self._at(path.rpartition("/")[0])
+        return self._verdict(in_effect, path, is_folder=True) if in_effect.certain else None
+
     def changes_are_seen(self, folder: str) -> bool:
         """Tell whether the rules in effect in a folder come from plain files, as far as these are
         below the root: a watch of the tree then sees when they change."""

@@ -41,13 +41,14 @@ def invalid_path(path: str, message: str, **detail: object) -> ToolError:
     return ToolError("invalid_path", f"{message}: {shown!r}", detail={"path": shown, **detail})
 
 
-def locate(root: Path, path: str, *, aside: Sequence[Path] = ()) -> Location:
+def locate(root: Path, path: str, *, aside: Sequence[Path] = (), any_name: bool = False) -> Location:
     """Apply the text rules to `path`, relative to `root`.
 
     An absolute path is accepted when it names something below the root, or below a folder of `aside`.
-    `a/../b` means `b`. Raises ToolError `invalid_path`.
+    `a/../b` means `b`. With `any_name` names need not be UTF-8: other bytes are surrogates, as of
+    `os.fsdecode`. Raises ToolError `invalid_path`.
     """
-    _check_text(path)
+    _check_text(path, any_name=any_name)
     names_directory = path.endswith("/")
     if not path.startswith("/"):
         return Location(_below(path.split("/"), path), path, names_directory=names_directory)
@@ -83,13 +84,13 @@ def folded(name: str) -> str:
     return plain.casefold().partition(":")[0].rstrip(". ")
 
 
-def _check_text(path: str) -> None:
+def _check_text(path: str, *, any_name: bool) -> None:
     if not path:
         raise invalid_path(path, "the path is empty; write . for the project's root")
     if "\0" in path:
         raise invalid_path(path, "the path contains a NUL character")
     try:
-        encoded = path.encode("utf-8")
+        encoded = path.encode("utf-8", "surrogateescape" if any_name else "strict")
     except UnicodeEncodeError:
         raise invalid_path(path, "the path contains an unpaired surrogate") from None
     if len(encoded) > MAX_PATH:
@@ -109,7 +110,7 @@ def _below(names: list[str], path: str) -> tuple[str, ...]:
             if not parts:
                 raise invalid_path(path, "the path leads above the project's root")
             parts.pop()
-        elif len(name.encode("utf-8")) > MAX_NAME:
+        elif len(name.encode("utf-8", "surrogateescape")) > MAX_NAME:
             raise invalid_path(path, f"a name in the path is longer than {MAX_NAME} bytes")
         else:
             parts.append(name)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from app.workspace.tree_watch_folders import (
@@ -43,6 +44,8 @@ PAUSE_SECONDS = 0.05
 SHORTEST_REPAIR, LONGEST_REPAIR = 0.1, 30.0
 IDLE_SECONDS = 900.0
 RETRY_SECONDS = 10.0
+_generations = count(1)
+"""No two states of any watch have one number."""
 
 
 class _NoRules:
@@ -57,11 +60,13 @@ class _NoRules:
 
 class TreeWatch:
     """One watched root, a real path. All methods on the event loop, except that `exact` may be asked
-    anywhere. From `TreeWatches.open`."""
+    anywhere. From `TreeWatches.open`. While `generation` is the same after a `drain`, nothing that is watched
+    has changed."""
 
     def __init__(self, root: Path, rules_of: Callable[[Path], FolderRules], max_folders: int) -> None:
         self.root = root
         self.last_used = time.monotonic()
+        self.generation = next(_generations)
         self._rules_of = rules_of
         self._max_folders = max_folders
         self._loop = asyncio.get_running_loop()
@@ -71,7 +76,6 @@ class TreeWatch:
         self._scanning: asyncio.Task[None] | None = None
         self._listening: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Future[None]] = set()
-        self._closed = False
         self._draining = False
         self._repair_after = 0.0
         self._scanned_at = float("-inf")
@@ -80,6 +84,10 @@ class TreeWatch:
     def exact(self) -> bool:
         """Whether `drain` delivers everything at this moment."""
         return self._folders is not None
+
+    @property
+    def _closed(self) -> bool:
+        return self._stop.is_set()
 
     @property
     def has_subscribers(self) -> bool:
@@ -130,7 +138,6 @@ class TreeWatch:
         """Stop watching; subscribers get None a last time."""
         if self._closed:
             return
-        self._closed = True
         self._stop.set()
         if self._scanning is not None:
             self._scanning.cancel()
@@ -217,6 +224,7 @@ class TreeWatch:
         self.last_used = used
 
     def _notify(self, changes: Sequence[FileChange] | None) -> None:
+        self.generation = next(_generations)
         self._draining = True
         try:
             for notify in list(self._subscribers.values()):

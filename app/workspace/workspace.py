@@ -58,7 +58,7 @@ class Workspace:
     `root` is its name, or the folder itself when shared. `scratch` is a second, read-only folder for absolute
     paths; `scratch_reader` limits it to files of that agent and of agents below it. `library` are further
     read-only folders for absolute paths. `closed` are real files and folders that nobody may use, such as the
-    daemon's data.
+    daemon's data. With `any_name` names need not be UTF-8 (`locate`).
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class Workspace:
         scratch_reader: str | None = None,
         library: tuple[Path, ...] = (),
         closed: tuple[Path, ...] = (),
+        any_name: bool = False,
     ) -> None:
+        self._any_name = any_name
         self._folder = root if isinstance(root, RootFolder) else RootFolder(root)
         self.root = self._folder.path
         self._scratch = scratch
@@ -83,7 +85,7 @@ class Workspace:
     def locate(self, path: str) -> Location:
         """Apply the text rules only. Raises ToolError `invalid_path`."""
         scratch = () if self._scratch is None else (self._scratch,)
-        return locate(self.root, path, aside=(*scratch, *self._library))
+        return locate(self.root, path, aside=(*scratch, *self._library), any_name=self._any_name)
 
     def may_read(self, parts: tuple[str, ...]) -> bool:
         """Tell whether a path below the root may be read, by its text."""
@@ -204,6 +206,7 @@ class Workspace:
             scratch=self._scratch,
             scratch_reader=self._scratch_reader,
             library=self._library,
+            any_name=self._any_name,
         )
         other._bounds = replace(self._bounds, policy=None)
         return other
