@@ -1,6 +1,7 @@
 """The files of one project with their times, kept up to date in place of a walk.
 
-Owns: updating the list from changes, and finding in it. Never: guessing: doubt ends the list (`OutOfStep`).
+Owns: updating the list from changes, and finding in it, by a glob or by what a person types. Never: guessing:
+doubt ends the list (`OutOfStep`).
 
 A change says where to look, the file system what is there. Late and repeated changes do no harm.
 """
@@ -12,9 +13,10 @@ import re
 import stat
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from app.tools.search.name_index import NameHit, NameIndex, NameQuery
 from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import FileChange
 
@@ -59,6 +61,7 @@ class KeptList:
         self._pending = pending
         self._times: dict[str, int] = {}
         self._linked: set[str] = set()
+        self._names: NameIndex | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -103,6 +106,15 @@ class KeptList:
                 if not self._confirm(prefix, folder, found, most, confirmed):
                     return found
             raise OutOfStep
+
+    def find_names(self, query: NameQuery, most: int, accepts: Callable[[str], bool]) -> list[NameHit]:
+        """Return the names that fit best, files and folders. The first search takes longer. Raises
+        OutOfStep."""
+        with self._lock:
+            self._catch_up()
+            if self._names is None:
+                self._names = NameIndex(self._times)
+            return self._names.find(query, most, lambda path: self._times.get(path, 0), accepts)
 
     def _matching(self, prefix: str, test: re.Pattern[str]) -> list[Timed]:
         fits, start = test.fullmatch, len(prefix)
@@ -196,6 +208,8 @@ class KeptList:
         if status is None or not stat.S_ISREG(status.st_mode):
             self._forget(path)
             return False
+        if self._names is not None and path not in self._times:
+            self._names.add(path)
         self._times[path] = status.st_mtime_ns
         if status.st_nlink > 1:
             self._linked.add(path)
@@ -204,7 +218,8 @@ class KeptList:
         return True
 
     def _forget(self, path: str) -> None:
-        self._times.pop(path, None)
+        if self._times.pop(path, None) is not None and self._names is not None:
+            self._names.discard(path)
         self._linked.discard(path)
 
 

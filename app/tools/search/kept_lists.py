@@ -24,8 +24,10 @@ from app.tools.search.engine import Ripgrep, Walk
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob
 from app.tools.search.kept_list import MAX_KEPT, KeptList, OutOfStep, Pending, Timed
+from app.tools.search.name_index import NameHit, NameQuery
 from app.tools.search.running import EngineRun
 from app.tools.search.scope import Scope
+from app.tools.search.walked_names import NamesFound, WalkedNames
 from app.workspace.folder_rules import ProjectRules
 from app.workspace.ignore_rules import VERSION_CONTROL
 from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
@@ -47,6 +49,7 @@ class KeptLists:
         self._processes = processes
         self._engine = engine
         self._projects: dict[Path, _Project] = {}
+        self._walked = WalkedNames(self._walk)
 
     async def find(self, scope: Scope, glob: Glob, most: int) -> list[Timed] | None:
         """Return what a walk of `scope` would find, sorted, newest first; None where a walk is
@@ -73,6 +76,31 @@ class KeptLists:
         except OutOfStep:
             project.give_up()
             return None
+
+    async def find_names(
+        self, root: Path, query: NameQuery, most: int, accepts: Callable[[str], bool]
+    ) -> NamesFound:
+        """Return the names below `root`, a real path, that fit best. `accepts` is asked in a thread. A list
+        is made where there is none; where that is impossible, a walk of a moment ago counts.
+
+        Raises ToolError `search_failed` and `cage_unavailable`, and OSError."""
+        self.want(root)
+        await self.made(root)
+        project = self._projects.get(root)
+        kept = project.current("") if project is not None else None
+        if project is not None and kept is not None:
+            known = kept
+
+            def find() -> list[NameHit]:
+                if not known.rules.still_hold(root):
+                    raise OutOfStep
+                return known.find_names(query, most, accepts)
+
+            try:
+                return NamesFound(await to_the_end(find, lambda _: None), len(known), is_whole=True)
+            except OutOfStep:
+                project.give_up()
+        return await self._walked.find_names(root, query, most, accepts)
 
     def want(self, root: Path) -> None:
         """A search of `root`, a real path, had to walk: let the next one find a list."""
@@ -111,7 +139,9 @@ class KeptLists:
         pending = project.follow(watch)
         rules = await asyncio.to_thread(ProjectRules, project.root)
         kept = KeptList(project.root, rules, pending)
-        paths = await self._walk(project.root, rules)
+        paths, is_whole = await self._walk(project.root, rules)
+        if not is_whole:
+            raise OutOfStep
         folders: list[str] = []
         await to_the_end(partial(kept.fill, paths), folders.extend)
         unwatched: list[str] = []
@@ -127,7 +157,8 @@ class KeptLists:
         project.kept = kept
         self._make_room(project)
 
-    async def _walk(self, root: Path, rules: ProjectRules) -> list[bytes]:
+    async def _walk(self, root: Path, rules: ProjectRules) -> tuple[list[bytes], bool]:
+        """Return the files, no more than a list may have, and whether these are all."""
         above, reader, paths = rules.above, PathReader(), list[bytes]()
 
         def take(chunk: bytes) -> bool:
@@ -142,12 +173,11 @@ class KeptLists:
             command = self._engine.files(Walk(levels=above.levels, repositories=above.repositories))
             children = await self._processes.of_project(root, caged=False)
             run = EngineRun(children, command, opened[0], f"list of {root.name}", WALK_SECONDS)
-            if await run.read(take) != "whole":
-                raise OutOfStep
+            ending = await run.read(take)
         finally:
             for descriptor in opened:
                 os.close(descriptor)
-        return paths
+        return paths[:MAX_KEPT], ending == "whole"
 
     def _make_room(self, newest: _Project) -> None:
         """Give up the lists that were used least lately while there is too much in all of them."""

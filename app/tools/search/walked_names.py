@@ -1,0 +1,77 @@
+"""The names of a project whose file list cannot be kept, from a walk of a moment ago.
+
+Owns: how long such a walk counts, so that each letter that a person types does not cost one. Never: walking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.tools.project_files.threads import to_the_end
+from app.tools.search.name_index import NameHit, NameIndex, NameQuery
+from app.workspace.folder_rules import ProjectRules
+
+COUNTS_SECONDS = 10.0
+MAX_ROOTS = 4
+
+Walk = Callable[[Path, ProjectRules], Awaitable[tuple[list[bytes], bool]]]
+
+
+@dataclass(frozen=True, slots=True)
+class NamesFound:
+    """The best hits first, the number of files that were searched, and whether these are all that there
+    are."""
+
+    hits: list[NameHit]
+    searched: int
+    is_whole: bool
+
+
+@dataclass(slots=True)
+class _Root:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    index: NameIndex | None = None
+    size: int = 0
+    is_whole: bool = False
+    walked_at: float = float("-inf")
+
+
+class WalkedNames:
+    """`walk` returns the files below a root and whether these are all."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._roots: OrderedDict[Path, _Root] = OrderedDict()
+
+    async def find_names(
+        self, root: Path, query: NameQuery, most: int, accepts: Callable[[str], bool]
+    ) -> NamesFound:
+        """Return the names that fit best. Raises what the walk raises."""
+        known = self._roots.setdefault(root, _Root())
+        self._roots.move_to_end(root)
+        while len(self._roots) > MAX_ROOTS:
+            self._roots.popitem(last=False)
+        async with known.lock:
+            if known.index is None or time.monotonic() - known.walked_at > COUNTS_SECONDS:
+                rules = await asyncio.to_thread(ProjectRules, root)
+                paths, known.is_whole = await self._walk(root, rules)
+                names = [path.decode("utf-8", "surrogateescape") for path in paths]
+                known.index = await asyncio.to_thread(NameIndex, names)
+                known.size, known.walked_at = len(names), time.monotonic()
+            index = known.index
+            base = f"{root}/"
+
+            def time_of(path: str) -> int:
+                try:
+                    return os.lstat(base + path).st_mtime_ns
+                except OSError:
+                    return 0
+
+            hits = await to_the_end(lambda: index.find(query, most, time_of, accepts), lambda _: None)
+            return NamesFound(hits, known.size, known.is_whole)
