@@ -147,9 +147,12 @@ class ProjectWatcher:
             plan = await asyncio.to_thread(_plan, self._watched.files())
             try:
                 await self._until_rearmed(plan)
-            except (OSError, RuntimeError) as error:
-                # Out of watches, or a folder vanished meanwhile: contents are compared without events.
-                _logger.warning("cannot watch the project's folders, comparing contents instead: %s", error)
+            except* (OSError, RuntimeError) as error:
+                # Out of watches, a folder vanished meanwhile, or a name beside the files is not UTF-8:
+                # contents are compared without events.
+                _logger.warning(
+                    "cannot watch the project's folders, comparing contents instead: %s", error.exceptions[0]
+                )
                 await self._report()
                 await self._pause()
 
