@@ -105,6 +105,16 @@ class PayloadTooLarge(KagedError):
     status = 413
 
 
+class RangeNotSatisfiable(KagedError):
+    """No byte of the file is in the range that is asked for; `details.size` is the file's size."""
+
+    code = "range_not_satisfiable"
+    status = 416
+
+    def __init__(self, message: str, *, size: int) -> None:
+        super().__init__(message, details={"size": size})
+
+
 class ProjectFileInvalid(KagedError):
     """The project file does not compile; `details.diagnostics` lists every finding."""
 

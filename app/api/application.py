@@ -16,6 +16,7 @@ from app.api import (
     checkpoints,
     commands,
     compactions,
+    files,
     health,
     hooks,
     interactions,
@@ -60,6 +61,7 @@ from app.config import Settings
 NOUNS = (
     health,
     projects,
+    files,
     sessions,
     modes,
     messages,

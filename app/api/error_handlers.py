@@ -92,6 +92,8 @@ def error_response(scope: Scope, error: KagedError, request_id: str) -> Response
         headers["www-authenticate"] = "Bearer"
     if error.status == 405:
         headers["allow"] = ", ".join(error.details.get("allow", ()))
+    if error.status == 416:
+        headers["content-range"] = f"bytes */{error.details['size']}"
     if RETRY_AFTER in error.details:
         headers["retry-after"] = str(error.details[RETRY_AFTER])
     if speaks_protocol(scope["path"]):

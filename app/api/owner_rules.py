@@ -31,6 +31,7 @@ BY_OWNER = frozenset(
         *("list_session_permissions", "get_checkpoint", "get_checkpoint_prompt", "list_prompts"),
         # What the owner has in memory or in its data folder, or makes with its settings.
         *("list_commands", "get_command", "get_upload_content", "get_sent_request"),
+        *("list_files", "get_file_content", "get_file_text", "search_files"),
         # Everything that changes something in a project.
         *("reload_project", "trust_project", "distrust_project", "move_project"),
         *("update_session", "delete_session", "archive_session", "pause_session", "resume_session"),

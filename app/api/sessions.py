@@ -46,7 +46,7 @@ async def create_session(
     """With a `workspace` of its own, the answer does not wait until that is there: the first run does.
     `workspace.updated` reports how it goes."""
     answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
-    workspaces, workspace = services.management.workspaces, None
+    workspaces, workspace = services.management.folders.workspaces, None
     wish = body.wished_workspace(workspaces.default_kind(body.project_id))
     if wish is not None:
         workspace = await workspaces.plan(body.project_id, wish.base, body.title or "", principal.actor)

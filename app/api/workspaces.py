@@ -24,7 +24,7 @@ router: APIRouter = noun_router("Workspaces")
 )
 async def get_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
     """`kind` is `shared` for a session in the project's own folder."""
-    found = await services.management.workspaces.find(session_id)
+    found = await services.management.folders.workspaces.find(session_id)
     if found is None:
         return _shared(services, await services.sessions.get(session_id))
     return WorkspaceAnswer.model_validate(found)
@@ -35,7 +35,7 @@ async def list_workspaces(
     services: ServicesDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[WorkspaceAnswer]:
     """Includes those whose folder is removed already (`removed_at`)."""
-    found = await services.management.workspaces.list(project_id, page.limit, page.cursor)
+    found = await services.management.folders.workspaces.list(project_id, page.limit, page.cursor)
     return answer_page(found, WorkspaceAnswer.model_validate)
 
 
@@ -47,7 +47,7 @@ async def merge_workspace(
     `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
     changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
     again."""
-    workspaces = services.management.workspaces
+    workspaces = services.management.folders.workspaces
     row = await workspaces.of_session(session_id)
     merged = await workspaces.merge(row, body.wish(), principal.actor)
     return MergeAnswer.of(merged, (await workspaces.get(row.id)).state, dry_run=body.dry_run)
@@ -56,20 +56,20 @@ async def merge_workspace(
 @router.post("/sessions/{session_id}/workspace/keep", summary="Keep a workspace's branch, remove its folder")
 async def keep_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
     """The branch is in the project's repository then, with everything that the workspace held."""
-    workspaces = services.management.workspaces
+    workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.keep(await workspaces.of_session(session_id)))
 
 
 @router.post("/sessions/{session_id}/workspace/discard", summary="Discard a workspace")
 async def discard_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
     """Its folder is removed after `workspaces.undo_days`; until then it can be taken back."""
-    workspaces = services.management.workspaces
+    workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.discard(await workspaces.of_session(session_id)))
 
 
 @router.post("/sessions/{session_id}/workspace/undo", summary="Take back a discarded workspace")
 async def undo_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
-    workspaces = services.management.workspaces
+    workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.of_session(session_id)))
 
 

@@ -16,7 +16,11 @@ from app.config import Settings, child_environment
 from app.daemon.bridge_audit import BridgeAudit
 from app.daemon.cage_setup import server_cages
 from app.daemon.language_servers import ProjectLanguageServers
+from app.harness.files.roots import WorkingRoots
+from app.harness.files.service import ProjectFileViews
+from app.harness.files.statuses import GitStatuses
 from app.harness.projects.projects import ProjectRegistry
+from app.storage.storage import Storage
 from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.project_files.text_format import text_of
@@ -28,11 +32,19 @@ from app.workspace.tree_watch import TreeWatches
 
 @dataclass(frozen=True, slots=True)
 class CodeServices:
-    """`kept` are the lists of files."""
+    """`kept` are the lists of files, and `watches` sees what changes in them."""
 
     kept: KeptLists
+    watches: TreeWatches
     languages: LanguageServers
     feedback: EditFeedback
+
+    def file_views(
+        self, projects: ProjectRegistry, storage: Storage, processes: CallProcesses
+    ) -> ProjectFileViews:
+        """Return what shows the files of projects to clients."""
+        statuses = GitStatuses(processes, child_environment(), self.watches)
+        return ProjectFileViews(WorkingRoots(projects, storage), statuses, self.kept, processes.closed)
 
 
 @asynccontextmanager
@@ -56,7 +68,7 @@ async def open_code_services(
     )
     feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
-        yield CodeServices(kept, languages, feedback)
+        yield CodeServices(kept, watches, languages, feedback)
     finally:
         await feedback.aclose()
         await languages.aclose()

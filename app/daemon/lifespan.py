@@ -31,6 +31,7 @@ from app.daemon.bridge_audit import BridgeAudit
 from app.daemon.cage_setup import plugin_cages
 from app.daemon.code_services import open_code_services
 from app.daemon.debug_adapters import debug_adapters
+from app.daemon.folder_services import FolderServices
 from app.daemon.forwarding import Forwarding
 from app.daemon.gauges import (
     show_children,
@@ -258,7 +259,8 @@ async def _assemble(
         resources.on_run_end,
     )
     sessions = SessionManager(needed, hub, records.uploads, resources.close_session)
-    management = ProjectManagement.of(base, records, hub, projects, sessions, workspaces)
+    folders = FolderServices.of(base, projects, resources, workspaces)
+    management = ProjectManagement.of(base, records, hub, projects, sessions, folders)
     loader = ProjectLoader(
         projects,
         storage,

@@ -1,4 +1,4 @@
-"""Composition of project management: issues and what belongs to them.
+"""Composition of project management: issues and what belongs to them, workflows, and the folders in which sessions work.
 
 Owns: which services there are and what each is given. Never: what they do.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.daemon.folder_services import FolderServices
 from app.daemon.session_setup import Foundation
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
@@ -20,7 +21,6 @@ from app.harness.workflows.assignment import Assignments
 from app.harness.workflows.issue_progress import IssueProgress
 from app.harness.workflows.runs import WorkflowRuns
 from app.harness.workflows.service import WorkflowService
-from app.harness.workspaces.service import Workspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ProjectManagement:
     workflows: WorkflowService
     assignments: Assignments
     progress: IssueProgress
-    workspaces: Workspaces
+    folders: FolderServices
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class ProjectManagement:
         hub: EventHub,
         projects: ProjectRegistry,
         sessions: SessionManager,
-        workspaces: Workspaces,
+        folders: FolderServices,
     ) -> ProjectManagement:
         runs = WorkflowRuns(base.storage, hub, base.redactor, records.uploads)
         workflows = WorkflowService(runs, records.uploads, hub, projects, sessions)
@@ -76,7 +76,7 @@ class ProjectManagement:
             workflows=workflows,
             assignments=assignments,
             progress=IssueProgress(base.storage, hub, issues),
-            workspaces=workspaces,
+            folders=folders,
         )
 
     async def start(self, sessions: SessionManager) -> None:
@@ -95,4 +95,4 @@ class ProjectManagement:
         """Begin nothing more; sessions are drained after it."""
         await self.workflows.aclose()
         await self.progress.aclose()
-        await self.workspaces.aclose()
+        await self.folders.aclose()

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from tests.driver.daemon import Daemon, running_daemon, write_project
+from tests.driver.file_reader import FileReader
 from tests.fakes.provider_server import FakeProvider
 
 
@@ -54,3 +55,14 @@ async def session_id(client: httpx2.AsyncClient, project_id: str) -> str:
     answer = await client.post("/api/v1/sessions", json={"project_id": project_id, "title": "A test"})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
+
+
+@pytest.fixture
+def shop(tmp_path: Path, project_id: str) -> Path:
+    """The folder of the loaded project."""
+    return tmp_path / "shop"
+
+
+@pytest.fixture
+def files(client: httpx2.AsyncClient, project_id: str) -> FileReader:
+    return FileReader(client, project_id)

@@ -14,6 +14,8 @@ SESSIONS: dict[str, str] = {
     "http.errors": "one error body for every status",
     "http.idempotency": "idempotency keys",
     "http.pages": "pagination",
+    "http.files": "clients list, read and search the files of a project: past no cage, out by no link",
+    "http.files.git": "git tells of them, and runs nothing that the repository names",
     "http.document": "the OpenAPI document is complete, committed and current",
     "workspaces.apart": "a session works in a clone that leaves the user's repository alone but for a pin",
     "workspaces.merge": "changes come into the checkout or onto a branch, all or none, where nothing is lost",

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.requirement("workspaces.recovery")
 
 async def under_way(daemon: Daemon, place: Workplace, wish: MergeWish) -> None:
     """Leave a merge as it is right after its journal is stored."""
-    workspaces = daemon.services.management.workspaces
+    workspaces = daemon.services.management.folders.workspaces
     row = await workspaces.of_session(place.session_id)
     root = daemon.services.projects.root_of(row.project_id)
     layout = workspaces._tools.layout(row.project_id, row.id)
@@ -95,7 +95,7 @@ async def test_what_was_being_made_is_made_and_a_folder_that_is_gone_is_reported
         body = {"project_id": driver.project_id, "workspace": "worktree"}
         answer = await client.post("/api/v1/sessions", json=body)
         place = Workplace(client, answer.json()["id"], {})
-        await daemon.services.management.workspaces.aclose()
+        await daemon.services.management.folders.workspaces.aclose()
         half = Path((await place.look())["root"])
         half.mkdir(parents=True, exist_ok=True)
         (half / "left.py").write_text("half of a clone\n")

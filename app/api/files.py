@@ -1,0 +1,198 @@
+"""Routes for the files of a project: a folder's entries, a file's content, search by name.
+
+Owns: parsing and answering. Never: reading files (`harness.files`). Agents' tokens have the tools for files
+instead, which know their cage.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep
+from app.api.file_response import FileBytes
+from app.api.kaged_route import noun_router
+from app.api.schemas.files import FileEntry, FileHit, FileHits, FileText, FileTreePage, GitStateAnswer
+from app.errors import BadRequest
+from app.harness.files.entry_details import from_raw, modified_at, shown
+from app.harness.files.listing import sort_key
+from app.harness.files.service import FileAddress
+from app.storage.pages import decode_cursor, encode_cursor
+from app.tools.search.fuzzy import MAX_QUERY
+from app.tools.search.name_index import NameQuery
+
+router: APIRouter = noun_router("Files")
+
+MAX_DEPTH = 32
+_CURSOR = "files"
+_BINARY = {"type": "string", "format": "binary"}
+_ANY_FILE = {"*/*": {"schema": _BINARY}, "application/octet-stream": {"schema": _BINARY}}
+
+Folder = Annotated[
+    str,
+    Query(max_length=4_096, description="Relative to the project's folder. Links in it are followed."),
+]
+RawPath = Annotated[
+    str | None,
+    Query(max_length=16_384, description="In place of `path`: the `raw_path` of an entry that is not UTF-8."),
+]
+InSession = Annotated[
+    str | None,
+    Query(
+        alias="session",
+        max_length=64,
+        description="A session of the project: its folder is meant, where it works in one of its own.",
+    ),
+]
+
+
+def file_address(
+    project_id: ProjectId, path: Folder = ".", raw_path: RawPath = None, session_id: InSession = None
+) -> FileAddress:
+    """Return which file or folder a request is about."""
+    if raw_path is not None and path != ".":
+        raise BadRequest("Send `path` or `raw_path`, not both.", reason="two_paths")
+    place = path or "."
+    if raw_path is not None:
+        # A path that begins with a tilde is one all the same.
+        place = f"./{from_raw(raw_path)}"
+    return FileAddress(project_id, place, session_id)
+
+
+AddressDep = Annotated[FileAddress, Depends(file_address)]
+
+
+@router.get("/projects/{project_id}/files", summary="List a folder of a project")
+async def list_files(
+    services: ServicesDep,
+    address: AddressDep,
+    depth: Annotated[int, Query(ge=1, le=MAX_DEPTH, description="How many levels; 1 is the folder.")] = 1,
+    ignored: Annotated[
+        bool, Query(description="Also what `.gitignore` leaves out, and folders such as `.git`.")
+    ] = False,
+    limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
+    cursor: Annotated[
+        str | None, Query(max_length=16_384, description="The `next_cursor` of the previous page.")
+    ] = None,
+) -> FileTreePage:
+    """Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
+    leaves out is shown with all that is in it when `path` names it."""
+    after = None
+    if cursor is not None:
+        place, is_folder = decode_cursor(cursor, _CURSOR, (str, bool))
+        after = sort_key(from_raw(place), is_folder=is_folder)
+    tree = await services.management.folders.files.tree(
+        address, depth=depth, everything=ignored, after=after, limit=limit
+    )
+    following = None
+    if tree.more:
+        last = tree.entries[-1]
+        following = encode_cursor(_CURSOR, (_quoted(last.path), last.kind == "folder"))
+    return FileTreePage(
+        items=[FileEntry.model_validate(one) for one in tree.details],
+        next_cursor=following,
+        total=tree.total,
+        folder=shown(tree.folder),
+        complete=tree.is_whole,
+        git=GitStateAnswer.model_validate(tree.status),
+    )
+
+
+@router.get(
+    "/projects/{project_id}/files/content",
+    summary="Download a file of a project",
+    response_class=Response,
+    responses={
+        200: {"content": _ANY_FILE, "description": "The file: text as `text/plain`, all else to be saved."},
+        206: {"content": _ANY_FILE, "description": "The part that the header `Range` requests."},
+        304: {"description": "The file is the one that `If-None-Match` names."},
+        416: {"$ref": "#/components/responses/Error416"},
+    },
+)
+async def get_file_content(
+    request: Request, services: ServicesDep, principal: PrincipalDep, address: AddressDep
+) -> Response:
+    """The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
+    The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
+    get files that usually hold credentials (403, `secret_file`)."""
+    file = await services.management.folders.files.open(address, secrets=principal.may_write)
+    return FileBytes(file, request.headers)
+
+
+@router.get("/projects/{project_id}/files/text", summary="Read lines of a text file of a project")
+async def get_file_text(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    address: AddressDep,
+    line: Annotated[int, Query(ge=1, le=2**31, description="The first line, from 1.")] = 1,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="The maximum number of lines.")] = 2_000,
+) -> FileText:
+    """At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
+    (`binary_file`). Read-only tokens: as for the content."""
+    found = await services.management.folders.files.text(
+        address, offset=line, limit=limit, secrets=principal.may_write
+    )
+    scanned, status = found.scanned, found.file.status
+    return FileText(
+        path=shown("/".join(found.file.parts)),
+        first_line=line,
+        lines=list(scanned.lines),
+        next_line=scanned.next_offset(line),
+        total_lines=scanned.total_lines if scanned.seen is None else None,
+        size=status.st_size,
+        modified_at=modified_at(status),
+        encoding=scanned.text_format.name if scanned.text_format is not None else "utf-8",
+        line_ending=_line_ending(scanned.carriage_returns, len(scanned.lines)),
+        digest=None if scanned.digest is None else scanned.digest.hex(),
+    )
+
+
+@router.get("/projects/{project_id}/files/search", summary="Search files of a project by name")
+async def search_files(
+    services: ServicesDep,
+    project_id: ProjectId,
+    q: Annotated[
+        str,
+        Query(
+            max_length=MAX_QUERY,
+            description="Letters of the name in their order, as in editors. Terms between blanks must all "
+            "fit; an `@` at the start does not count. Empty: the files that were changed last.",
+        ),
+    ] = "",
+    kind: Annotated[Literal["any", "file", "folder"], Query(description="What is searched for.")] = "any",
+    limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
+    session_id: InSession = None,
+) -> FileHits:
+    """What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
+    name count more; of equals the shorter name is first, then what was changed last. The first search of a
+    project takes longer: it lists the files."""
+    query = NameQuery.parse(q, files=kind != "folder", folders=kind != "file")
+    found = await services.management.folders.files.search(FileAddress(project_id, ".", session_id), query, limit)
+    hits = [
+        FileHit(
+            path=one.path,
+            raw_path=one.raw_path,
+            name=one.name,
+            kind="folder" if one.hit.is_folder else "file",
+            score=one.hit.fit.score,
+            positions=list(one.hit.fit.positions),
+            modified_at=one.modified_at,
+        )
+        for one in found.names
+    ]
+    return FileHits(
+        items=hits, next_cursor=None, total=len(hits), searched=found.searched, complete=found.is_whole
+    )
+
+
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"))
+
+
+def _line_ending(carriage_returns: int, lines: int) -> Literal["lf", "crlf", "mixed"]:
+    if not carriage_returns:
+        return "lf"
+    return "crlf" if carriage_returns >= lines - 1 else "mixed"

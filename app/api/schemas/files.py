@@ -1,0 +1,107 @@
+"""The files of a project on the wire."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.api.schemas.model import AnswerModel, PageOf, Time
+
+_RAW = "The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."
+EntryKind = Literal["file", "folder", "link", "other"]
+GitLetter = Literal["M", "A", "D", "R", "U", "?"]
+
+
+class FileLinkTarget(AnswerModel):
+    """Where a symbolic link leads within the project."""
+
+    path: str
+    kind: EntryKind
+
+
+class FileEntry(AnswerModel):
+    """A file, a folder, a symbolic link, or something else, such as a named pipe."""
+
+    path: str = Field(
+        description="Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are "
+        "replaced."
+    )
+    raw_path: str | None = Field(description=_RAW)
+    name: str
+    kind: EntryKind
+    size: int | None = Field(description="In bytes; null for what is not a file.")
+    modified_at: Time | None
+    executable: bool
+    ignored: bool = Field(description="Whether `.gitignore` leaves it out.")
+    readable: bool = Field(description="False for a folder that cannot be read, and for what is deleted.")
+    target: FileLinkTarget | None = Field(
+        description="Null for a link that leads out of the project or nowhere, and for all that is no link."
+    )
+    git: GitLetter | None = Field(
+        description="Compared with the last commit: modified, added, deleted, renamed, unmerged, or not "
+        "tracked. Null where nothing has changed. A deleted file is listed, too."
+    )
+    old_path: str | None = Field(description="Where a renamed file was.")
+    changes: dict[str, int] = Field(
+        description="For a folder: how many files below it are `modified`, `added`, `deleted`, `renamed`, "
+        "`conflicted` and `untracked`. A folder of which nothing is tracked counts as one."
+    )
+
+
+class GitStateAnswer(AnswerModel):
+    """What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
+    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters."""
+
+    state: Literal["ok", "none", "pending", "unavailable"]
+    reason: str | None
+    branch: str | None = Field(description="Null with a detached `HEAD`.")
+    commit: str | None = Field(description="The last commit; null before the first.")
+
+
+class FileTreePage(PageOf[FileEntry]):
+    """A page of a folder's entries: folders before files, each folder directly before what is in it."""
+
+    folder: str = Field(description="The listed folder, links followed; empty for the project's folder.")
+    complete: bool = Field(description="False when there are more entries than are counted.")
+    git: GitStateAnswer
+
+
+class FileText(AnswerModel):
+    """Lines of a text file."""
+
+    path: str = Field(description="The real path, links followed, relative to the project's folder.")
+    first_line: int = Field(description="The number of the first of `lines`, from 1.")
+    lines: list[str] = Field(
+        description="Without their ends. Of a line beyond 2,000 characters the beginning, and ` [truncated]`."
+    )
+    next_line: int | None = Field(description="The `line` of the next request; null at the end.")
+    total_lines: int | None = Field(description="Null when the file is too large to be counted.")
+    size: int
+    modified_at: Time | None
+    encoding: str = Field(description="The encoding in the file; `lines` are always Unicode.")
+    line_ending: Literal["lf", "crlf", "mixed"] = Field(description="Of the lines that are shown.")
+    digest: str | None = Field(
+        description="XXH3 in 128 bits of the whole file, in hexadecimal; null when it is too large."
+    )
+
+
+class FileHit(AnswerModel):
+    """A file or folder whose name fits."""
+
+    path: str
+    raw_path: str | None = Field(description=_RAW)
+    name: str
+    kind: Literal["file", "folder"]
+    score: int = Field(description="The more, the better; comparable within one answer.")
+    positions: list[int] = Field(
+        description="The indexes of the characters of `path` that fit, in code points from 0."
+    )
+    modified_at: Time | None
+
+
+class FileHits(PageOf[FileHit]):
+    """The names that fit best, the best first, on one page."""
+
+    searched: int = Field(description="How many files were looked through.")
+    complete: bool = Field(description="False when there are more files than are looked through.")
