@@ -5,6 +5,7 @@ Owns: requests and their pages. Never: what should be in them.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+
+from tests.driver.daemon_process import WAIT_SECONDS
 
 GIT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -82,6 +85,14 @@ class FileReader:
         answer = await self.client.get(f"{self.at}/search", params={"q": q, **params})
         assert answer.status_code == 200, answer.text
         return [one["path"] for one in answer.json()["items"]]
+
+    async def names_become(self, q: str, expected: list[str]) -> None:
+        """Wait until a search finds exactly these: a list that is being made counts from its end on."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                if await self.names(q) == expected:
+                    return
+                await asyncio.sleep(0.05)
 
 
 def reason(answer: httpx2.Response) -> tuple[int, str | None]:

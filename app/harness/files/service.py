@@ -124,7 +124,7 @@ class ProjectFileViews:
     ) -> Tree:
         """Return entries of a folder and, with `depth`, of those below it. Raises `KagedError`."""
         root = await self._roots.root_of(address.project_id, address.session_id)
-        generation = self._statuses.generation(root)
+        generation = await self._statuses.generation(root)
         status = await self._statuses.of(root, generation)
         workspace = self._workspace(root)
         key = (root, address.path, depth, everything)

@@ -53,14 +53,21 @@ class GitStatuses:
         self._roots: OrderedDict[Path, _Known] = OrderedDict()
         self._opening: dict[Path, asyncio.Task[object]] = {}
         self._asking: set[asyncio.Task[None]] = set()
+        self._unwatched: set[Path] = set()
 
-    def generation(self, root: Path) -> int | None:
+    async def generation(self, root: Path) -> int | None:
         """Return the number of the present state of the tree at `root`, a real path; None where changes are
-        not seen, or not yet."""
+        not seen. A watch that is being opened is waited for, but not in a tree that takes long or cannot be
+        watched."""
+        if self._watches.known(root) is None:
+            opening = self._open(root)
+            if root not in self._unwatched:
+                await asyncio.wait({opening}, timeout=WAIT_SECONDS)
         watch = self._watches.known(root)
         if watch is None:
-            self._open(root)
+            self._unwatched.add(root)
             return None
+        self._unwatched.discard(root)
         watch.drain()
         return watch.generation if watch.exact else None
 
@@ -98,13 +105,14 @@ class GitStatuses:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _open(self, root: Path) -> None:
+    def _open(self, root: Path) -> asyncio.Task[object]:
         if root not in self._opening:
             task: asyncio.Task[object] = asyncio.create_task(
                 self._watches.open(root), name=f"watch of {root.name}"
             )
             self._opening[root] = task
             task.add_done_callback(lambda _: self._opening.pop(root, None))
+        return self._opening[root]
 
     def _ask(self, root: Path, repository: Path, known: _Known, key: _Key) -> asyncio.Task[None]:
         async def ask() -> None:

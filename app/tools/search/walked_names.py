@@ -17,7 +17,9 @@ from app.tools.project_files.threads import to_the_end
 from app.tools.search.name_index import NameHit, NameIndex, NameQuery
 from app.workspace.folder_rules import ProjectRules
 
-COUNTS_SECONDS = 10.0
+SHORTEST, LONGEST = 0.5, 10.0
+PER_SECOND = 5.0
+"""How many seconds a walk counts, for each that it took."""
 MAX_ROOTS = 4
 
 Walk = Callable[[Path, ProjectRules], Awaitable[tuple[list[bytes], bool]]]
@@ -39,7 +41,7 @@ class _Root:
     index: NameIndex | None = None
     size: int = 0
     is_whole: bool = False
-    walked_at: float = float("-inf")
+    counts_until: float = float("-inf")
 
 
 class WalkedNames:
@@ -58,12 +60,14 @@ class WalkedNames:
         while len(self._roots) > MAX_ROOTS:
             self._roots.popitem(last=False)
         async with known.lock:
-            if known.index is None or time.monotonic() - known.walked_at > COUNTS_SECONDS:
+            if known.index is None or time.monotonic() > known.counts_until:
+                began = time.monotonic()
                 rules = await asyncio.to_thread(ProjectRules, root)
                 paths, known.is_whole = await self._walk(root, rules)
                 names = [path.decode("utf-8", "surrogateescape") for path in paths]
                 known.index = await asyncio.to_thread(NameIndex, names)
-                known.size, known.walked_at = len(names), time.monotonic()
+                known.size, now = len(names), time.monotonic()
+                known.counts_until = now + min(max(PER_SECOND * (now - began), SHORTEST), LONGEST)
             index = known.index
             base = f"{root}/"
 

@@ -1,0 +1,146 @@
+"""Search 100,000 names and read pages of their tree as clients do, beside ripgrep with fzf, or git with grep.
+
+The first request of each kind is cold: it lists the files, asks git, and makes the index. The goal counts for
+later ones. `fzf --filter` is measured where it is installed, with the same queries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from app.bridges.processes.process import ChildProcesses
+from app.config import child_environment
+from app.harness.files.listing import sort_key
+from app.harness.files.roots import WorkingRoots
+from app.harness.files.service import FileAddress, ProjectFileViews
+from app.harness.files.statuses import GitStatuses
+from app.programs import packaged
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.search.engine import Ripgrep
+from app.tools.search.kept_lists import KeptLists
+from app.tools.search.name_index import NameQuery
+from app.workspace.folder_rules import ProjectRules
+from app.workspace.tree_watch import TreeWatches
+from bench.figures import report, spread
+from bench.source_tree import source_tree
+
+FILES = 100_000
+TURNS = 9
+QUERIES = (
+    "a",
+    "re",
+    "init",
+    "utils",
+    "__init__.py",
+    "tstutl",
+    "click/core",
+    "test client",
+    "pydmain",
+    "zzqqx",
+)
+"""The last but one is scattered over whole paths, and the last fits nothing."""
+SEARCH_MS, PAGE_MS = 30.0, 50.0
+
+
+class _OneRoot(WorkingRoots):
+    """The one folder that is measured."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    async def root_of(self, project_id: str, session_id: str | None = None) -> Path:
+        return self._root
+
+
+@asynccontextmanager
+async def _views(root: Path) -> AsyncIterator[ProjectFileViews]:
+    children = ChildProcesses()
+    processes = CallProcesses.uncaged(children)
+    watches = TreeWatches(ProjectRules)
+    kept = KeptLists(watches, processes, Ripgrep.installed({}))
+    statuses = GitStatuses(processes, child_environment(), watches)
+    views = ProjectFileViews(_OneRoot(root), statuses, kept, ())
+    try:
+        yield views
+    finally:
+        await views.aclose()
+        await kept.aclose()
+        await watches.aclose()
+        await children.aclose()
+
+
+async def _took(work: Awaitable[object]) -> float:
+    began = time.perf_counter()
+    await work
+    return (time.perf_counter() - began) * 1000
+
+
+def _beside(command: str, root: Path) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, shell=True, cwd=root, stdout=subprocess.PIPE, check=False)
+    return (time.perf_counter() - began) * 1000
+
+
+async def _search(views: ProjectFileViews, root: Path) -> None:
+    address = FileAddress("prj_bench")
+    cold = await _took(views.search(address, NameQuery.parse("utils"), 25))
+    report(f"search, cold, {FILES:,} names", cold, "ms")
+    rg, fzf = packaged("rg"), shutil.which("fzf")
+    everything: list[float] = []
+    for text in QUERIES:
+        query = NameQuery.parse(text)
+        await views.search(address, query, 25)
+        times, beside = [], []
+        command = (
+            f"{rg} --files --hidden | {fzf} --filter '{text}'" if fzf else f"git ls-files | grep -i '{text}'"
+        )
+        for _ in range(TURNS):
+            times.append(await _took(views.search(address, query, 25)))
+            beside.append(_beside(command, root))
+        everything += times
+        print(f"search {text!r}: ours {spread(times, 'ms')}")
+        print(f"  {'rg | fzf' if fzf else 'git ls-files | grep'} {spread(beside, 'ms')}")
+        report(f"search {text!r}, warm", statistics.median(times), "ms", at_most=SEARCH_MS)
+    report("search, warm, all queries", statistics.median(everything), "ms", at_most=SEARCH_MS)
+
+
+async def _tree(views: ProjectFileViews, root: Path) -> None:
+    address = FileAddress("prj_bench")
+
+    def page(depth: int, after: str | None = None) -> Awaitable[object]:
+        key = None if after is None else sort_key(after, is_folder=True)
+        return views.tree(address, depth=depth, everything=False, after=key, limit=100)
+
+    for depth in (1, 32):
+        report(f"tree, first page, depth {depth}, cold", await _took(page(depth)), "ms")
+        await asyncio.sleep(1)  # the watch of the tree is complete
+        await page(depth)
+        times = [await _took(page(depth, "package_1")) for _ in range(TURNS)]
+        beside = [_beside("git status --porcelain", root) for _ in range(3)]
+        print(f"tree, depth {depth}: ours {spread(times, 'ms')}; git status {spread(beside, 'ms')}")
+        report(f"tree, page of 100, depth {depth}, warm", statistics.median(times), "ms", at_most=PAGE_MS)
+
+
+async def _measure(root: Path) -> None:
+    async with _views(root) as views:
+        await _search(views, root)
+        await _tree(views, root)
+
+
+def main() -> None:
+    with source_tree(FILES) as root:
+        shutil.rmtree(root / ".git")
+        for arguments in (
+            ["init", "-q"],
+            ["add", "."],
+            ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "b"],
+        ):
+            subprocess.run(["git", *arguments], cwd=root, check=True)
+        asyncio.run(_measure(root))
