@@ -17,12 +17,13 @@ from app.api.file_response import FileBytes
 from app.api.kaged_route import noun_router
 from app.api.schemas.files import FileEntry, FileHit, FileHits, FileText, FileTreePage, GitStateAnswer
 from app.errors import BadRequest
-from app.harness.files.entry_details import from_raw, modified_at, shown
+from app.harness.files.entry_details import modified_at
 from app.harness.files.listing import sort_key
 from app.harness.files.service import FileAddress
 from app.storage.pages import decode_cursor, encode_cursor
 from app.tools.search.fuzzy import MAX_QUERY
 from app.tools.search.name_index import NameQuery
+from app.workspace.any_names import from_raw, shown
 
 router: APIRouter = noun_router("Files")
 

@@ -10,12 +10,12 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, unquote_to_bytes
 
 from app.errors import ToolError
 from app.harness.files.git_status import Letter, RepositoryStatus
 from app.harness.files.listing import Entry, Kind
 from app.workspace import Workspace
+from app.workspace.any_names import raw, shown
 
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999: later times cannot be written."""
@@ -118,19 +118,3 @@ def modified_at(found: os.stat_result) -> int | None:
     """Return the time of the last change in milliseconds, None where no date can be written for it."""
     at = found.st_mtime_ns // 1_000_000
     return at if 0 <= at <= _LAST_MS else None
-
-
-def shown(path: str) -> str:
-    """Return a path as text; bytes that are not UTF-8 are replaced."""
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
-def raw(path: str) -> str | None:
-    """Return a path whose bytes are not UTF-8 in percent-encoding, None for others."""
-    encoded = os.fsencode(path)
-    return quote(encoded) if encoded.decode("utf-8", "replace") != path else None
-
-
-def from_raw(text: str) -> str:
-    """Return the path that was written in percent-encoding."""
-    return os.fsdecode(unquote_to_bytes(text))

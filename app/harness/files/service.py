@@ -13,13 +13,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from app.errors import BadRequest, Conflict, Forbidden, KagedError, NotFound, ToolError
 from app.harness.files.contents import OpenFile, open_file
-from app.harness.files.entry_details import DetailedEntry, detailed, modified_at, raw, shown
+from app.harness.files.entry_details import DetailedEntry, detailed, modified_at
 from app.harness.files.git_status import RepositoryStatus
 from app.harness.files.listing import Entry, Lister, Listing, ListingStopped
 from app.harness.files.roots import WorkingRoots
@@ -31,6 +30,7 @@ from app.tools.project_files.threads import FileThreads
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.name_index import NameHit, NameQuery
 from app.workspace import Opened, Workspace
+from app.workspace.any_names import raw, shown
 from app.workspace.ignore_rules import VERSION_CONTROL
 from app.workspace.tree_rules import TreeRules
 
@@ -237,8 +237,9 @@ class ProjectFileViews:
 
     def _keep(self, key: tuple[Path, str, int, bool], kept: _Kept) -> None:
         """Keep a listing while all changes to it are seen."""
-        self._listings.pop(key, None)
-        if not all(map(partial(self._statuses.watches, key[0]), kept.listing.visited)):
+        before = self._listings.pop(key, None)
+        is_known = before is not None and before.listing is kept.listing
+        if not is_known and not self._statuses.sees(key[0], kept.listing.visited):
             return
         self._listings[key] = kept
         size = sum(len(one.listing.entries) for one in self._listings.values())

@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,10 +71,10 @@ class GitStatuses:
         watch.drain()
         return watch.generation if watch.exact else None
 
-    def watches(self, root: Path, folder: str) -> bool:
-        """Tell whether changes directly in a folder are seen."""
+    def sees(self, root: Path, folders: Sequence[str]) -> bool:
+        """Tell whether all changes directly in some folders are seen."""
         watch = self._watches.known(root)
-        return watch is not None and watch.watches(folder)
+        return watch is not None and all(map(watch.watches, folders))
 
     async def of(self, root: Path, generation: int | None) -> RepositoryStatus:
         """Return the status of the project at `root`, a real path, at this generation or later. Where git

@@ -17,7 +17,7 @@ from itertools import islice
 
 from app.tools.search.fuzzy import MAX_QUERY, Fit, fit, fold
 
-MAX_FITTED = 1_000
+MAX_FITTED = 500
 """Names whose score is computed, at most: first those whose own name begins with what was typed."""
 MAX_CHANGES = 1_000
 MAX_TERMS = 8
