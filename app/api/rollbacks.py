@@ -28,23 +28,24 @@ from app.harness.sessions.rollback import RollbackWish
 from app.storage.keyed_effect import answer_with
 from app.storage.models import Rollback
 from app.storage.models import Session as SessionRow
+from app.workspace.any_names import from_stored, shown
 
 router: APIRouter = noun_router("Checkpoints")
 
 
 def rollback_answer(row: Rollback) -> RollbackAnswer:
     """Return a rollback as clients see it."""
-    shown = {name: row.details.get(name) for name in ("messages", "compactions", "checkpoints")}
+    counted = {name: row.details.get(name) for name in ("messages", "compactions", "checkpoints")}
     kept = row.details.get("files")
     files = None
     if kept is not None:
         files = {
             "checkpoint_id": kept["checkpoint_id"],
-            "restored": [one["path"] for one in kept["wrote"]],
+            "restored": [shown(from_stored(one["path"])) for one in kept["wrote"]],
             "conflicts": kept["conflicts"],
             "undo_conflicts": kept.get("undo_conflicts", []),
         }
-    return RollbackAnswer.model_validate({**row.model_dump(exclude={"details"}), **shown, "files": files})
+    return RollbackAnswer.model_validate({**row.model_dump(exclude={"details"}), **counted, "files": files})
 
 
 def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
@@ -53,10 +54,10 @@ def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
     return StagedRollbackAnswer(
         plan=plan.digest,
         restored=[
-            FileChangeAnswer(path=one.path, change=one.change, diff=staged.diffs.get(one.path))
+            FileChangeAnswer(path=shown(one.path), change=one.change, diff=staged.diffs.get(one.path))
             for one in plan.restored
         ],
-        conflicts=[FileLeftAnswer(path=one.path, reason=one.reason or "") for one in plan.conflicts],
+        conflicts=[FileLeftAnswer(path=shown(one.path), reason=one.reason or "") for one in plan.conflicts],
     )
 
 

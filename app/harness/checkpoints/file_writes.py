@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.tools.contract.ports import FileWrite
+from app.workspace.any_names import from_stored, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ def as_details(writes: Sequence[FileWrite]) -> list[dict[str, Any]]:
     """Return the writes of one call in the form in which they are stored."""
     return [
         {
-            "path": one.path,
+            "path": storable(one.path),
             **({} if one.digest is None else {"digest": one.digest}),
-            **({} if one.was is None else {"was": one.was}),
+            **({} if one.was is None else {"was": storable(one.was)}),
             **({"folder": True} if one.folder else {}),
         }
         for one in writes
@@ -45,9 +46,9 @@ def writes_of(details: Mapping[str, Any]) -> list[FileWrite]:
             digest, was = one.get("digest"), one.get("was")
             found.append(
                 FileWrite(
-                    one["path"],
+                    from_stored(one["path"]),
                     digest if isinstance(digest, str) else None,
-                    was if isinstance(was, str) else None,
+                    from_stored(was) if isinstance(was, str) else None,
                     bool(one.get("folder")),
                 )
             )

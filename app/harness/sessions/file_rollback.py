@@ -23,6 +23,7 @@ from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.ports import FileWrite
 from app.tools.processes.git_commands import GitProblem
 from app.workspace import Workspace
+from app.workspace.any_names import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class FileRollback:
         """Write the files; raises `Conflict` when one has changed since it was looked at."""
         try:
             worktrees = self._notes.worktrees
-            workspace = Workspace(self._root, closed=worktrees.closed)
+            workspace = Workspace(self._root, closed=worktrees.closed, any_name=True)
             return await restore_files(workspace, worktrees.objects(self._root), plan)
         except GitProblem as problem:
             raise _not_noted(str(problem)) from None
@@ -133,7 +134,7 @@ def as_stored(plan: FilePlan, checkpoint_id: str, wrote: list[FileWrite]) -> dic
         "before": plan.before,
         "target": plan.target,
         "wrote": as_details(wrote),
-        "conflicts": [{"path": one.path, "reason": one.reason} for one in plan.conflicts],
+        "conflicts": [{"path": shown(one.path), "reason": one.reason} for one in plan.conflicts],
     }
 
 

@@ -25,6 +25,7 @@ from app.tools.project_files.file_operations import Create, Delete, FileOperatio
 from app.tools.project_files.file_transaction import apply_together, identities
 from app.tools.project_files.read_tracker import digest_of
 from app.workspace import Workspace
+from app.workspace.any_names import shown
 
 MAX_CONTENT_BYTES = 256 * 1024 * 1024
 MAX_DIFF_BYTES = 16 * 1024
@@ -163,7 +164,7 @@ async def restore_files(workspace: Workspace, objects: GitObjects, plan: FilePla
         await asyncio.to_thread(apply_plan, workspace, plan, contents)
     except ToolError as problem:
         raise Conflict(
-            f"The files could not be restored, and nothing was changed: {problem.message}",
+            f"The files could not be restored, and nothing was changed: {shown(problem.message)}",
             reason=problem.code,
         ) from None
     return [
