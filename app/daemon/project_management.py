@@ -1,4 +1,4 @@
-"""Composition of project management: issues and what belongs to them, workflows, and the folders in which sessions work.
+"""Composition of project management: issues and what belongs to them, workflows, and folders of sessions.
 
 Owns: which services there are and what each is given. Never: what they do.
 """
