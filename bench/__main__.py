@@ -15,6 +15,8 @@ SUPPORT = {
     "figures",
     "clock_model",
     "source_tree",
+    "stages",
+    "openhands_server",
     "searching",
     "debug_client",
     "lsp_client",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import tempfile
@@ -13,16 +12,10 @@ import time
 from pathlib import Path
 
 from bench.figures import report, spread
-from bench.processes import Running, daemon_command, write_config
+from bench.processes import Process, daemon_command, free_port, write_config
 from tests.driver.sessions import write_project
 
 RUNS = 7
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _healthy(port: int) -> bool:
@@ -38,7 +31,7 @@ def _healthy(port: int) -> bool:
 
 def _start(folder: Path, root: Path) -> tuple[float, float, float]:
     """Start once; return seconds to healthy, seconds to ready, resident MiB a second later."""
-    port = _free_port()
+    port = free_port()
     command = daemon_command(folder / "data", folder / "config.toml", "--project", str(root))
     command[command.index("--port") + 1] = str(port)
     started = time.perf_counter()
@@ -51,7 +44,7 @@ def _start(folder: Path, root: Path) -> tuple[float, float, float]:
         process.stdout.readline()
         ready = time.perf_counter() - started
         time.sleep(1.0)
-        memory = Running("", "", process.pid, "", folder).memory_mib()
+        memory = Process("", process.pid).memory_mib()
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)

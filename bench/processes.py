@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,14 +22,33 @@ from tests.driver.sessions import write_project
 
 
 @dataclass
-class Running:
-    """A ready daemon: its address, token, process and the project that it has loaded."""
+class Process:
+    """A server in a process of its own: its address, and what it uses."""
 
     url: str
-    token: str
     pid: int
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the process so far, all threads that it has."""
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def memory_mib(self) -> float:
+        """Resident memory now."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError("the server is gone")
+
+
+@dataclass
+class Running(Process):
+    """A ready daemon: its process, its token and the project that it has loaded."""
+
+    token: str
     project_id: str
     data_dir: Path
+    health: str = "/healthz"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -47,25 +67,23 @@ class Running:
         answer = await client.post("/api/v1/sessions", json={"project_id": self.project_id})
         return str(answer.raise_for_status().json()["id"])
 
+    async def post(self, client: httpx2.AsyncClient, session_id: str) -> httpx2.Response:
+        return await client.post(f"/api/v1/sessions/{session_id}/messages", json={"content": "Go"})
+
     def websocket_url(self, session_id: str) -> str:
         return f"ws{self.url.removeprefix('http')}/api/v1/sessions/{session_id}/ws"
 
-    def cpu_seconds(self) -> float:
-        """CPU time of the daemon's process so far, all threads."""
-        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+    def state_in(self, text: str) -> str:
+        """Return `running`, or the state in which a run has ended, where the frame says one; else ``."""
+        start = text[:200]
+        if '"type":"run.started"' in start:
+            return "running"
+        return str(orjson.loads(text)["payload"]["state"]) if '"type":"run.ended"' in start else ""
 
     def written_bytes(self) -> int:
         """Bytes that the daemon has handed to the file system so far, logs of the database included."""
         lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
         return int(next(line.split()[1] for line in lines if line.startswith("write_bytes:")))
-
-    def memory_mib(self) -> float:
-        """Resident memory now."""
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        raise RuntimeError("the daemon is gone")
 
 
 @contextmanager
@@ -144,11 +162,17 @@ def daemon(
         assert process.stdout is not None
         ready: dict[str, Any] = orjson.loads(process.stdout.readline())
         token = Path(ready["token_file"]).read_text().strip()
-        yield Running(ready["url"], token, ready["pid"], ready["projects"][0]["id"], folder / "data")
+        yield Running(ready["url"], ready["pid"], token, ready["projects"][0]["id"], folder / "data")
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 def wait_for(condition: Any, seconds: float = 30) -> None:

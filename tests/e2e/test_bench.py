@@ -73,6 +73,13 @@ async def test_searching_issues_is_measured_with_common_rare_and_hostile_questio
     assert int(dict(figures)["a common word"]) > 400
 
 
+def test_a_benchmark_beside_another_product_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENHANDS_PYTHON", raising=False)
+    done = bench("load_openhands")
+    assert done.returncode == 0, done.stderr
+    assert "pip install openhands-agent-server openhands-sdk openhands-tools" in done.stdout
+
+
 def test_an_unknown_benchmark_is_refused_with_the_names_of_those_there_are() -> None:
     done = bench("nothing")
     assert done.returncode == 2
