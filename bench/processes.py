@@ -30,8 +30,15 @@ class Process:
 
     def cpu_seconds(self) -> float:
         """CPU time of the process so far, all threads that it has."""
+        return self._scheduled(0)
+
+    def waited_seconds(self) -> float:
+        """How long its threads have been ready to run so far, and other processes had the processors."""
+        return self._scheduled(1)
+
+    def _scheduled(self, field: int) -> float:
         tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        return sum(int(task.read_text().split()[field]) for task in tasks) / 1e9
 
     def memory_mib(self) -> float:
         """Resident memory now."""
