@@ -54,6 +54,7 @@ class Side:
         self._clients: list[Client] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._doing = "starting"
+        self._alone = 0.0
 
     async def start(self) -> None:
         """Make the first session, and let it run once: what is loaded late belongs to no session."""
@@ -61,6 +62,7 @@ class Side:
         await self._grow(1)
         async with asyncio.timeout(PATIENCE):
             await self._clients[0].turn(self._client)
+        self._alone = self._server.memory_mib()
         self._tasks += [
             asyncio.create_task(watch_health(self._server, self._load)),
             asyncio.create_task(self._watch_memory()),
@@ -117,8 +119,12 @@ class Side:
         waited = self._server.waited_seconds() - waited
         return {
             "making a session with a socket": (made, "ms"),
-            "memory of an idle session": ((idle - memory) / added * 1024, "KiB"),
+            "memory of a new session, idle": ((idle - memory) / added * 1024, "KiB"),
             "memory of a running session": ((max(self._load.memory) - idle) / count * 1024, "KiB"),
+            "memory of a session, after all stages": (
+                (max(self._load.memory) - self._alone) / count * 1024,
+                "KiB",
+            ),
             "memory of the server": (max(self._load.memory), "MiB"),
             "CPU of the server": (cpu / took * 100, "% of one core"),
             "ready to run, without a processor": (waited / took * 100, "% of the time, all threads"),
