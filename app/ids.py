@@ -19,6 +19,7 @@ Prefix = Literal[
     "ckp",
     "cmp",
     "rbk",
+    "rvt",
     "ped",
     "wtr",
     "iss",

@@ -13,6 +13,7 @@ from starlette.types import StatefulLifespan, StatelessLifespan
 
 from app import __version__
 from app.api import (
+    changes,
     checkpoints,
     commands,
     compactions,
@@ -69,6 +70,7 @@ NOUNS = (
     checkpoints,
     rollbacks,
     workspaces,
+    changes,
     compactions,
     interactions,
     issues,

@@ -34,6 +34,7 @@ _TAGS = (
     ("Messages", "The messages of a session."),
     ("Runs", "Runs of agents: list, pause, resume, cancel and retry them."),
     ("Checkpoints", "Checkpoints, prompts, rollbacks and forks."),
+    ("Changes", "What a session changed in the project's files, and taking it back."),
     ("Compactions", "Compactions of an agent's context, with their summaries."),
     ("Interactions", "Questions and permission requests to people, and their answers."),
     ("Issues", "Issues of a project, with history, links, files and checklists."),

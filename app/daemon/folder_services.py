@@ -9,27 +9,71 @@ from dataclasses import dataclass
 
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
+from app.harness.changes.news import ChangeNews
+from app.harness.changes.reverting import Reverts
+from app.harness.changes.service import Changes
+from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.files.service import ProjectFileViews
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.sessions.session_tasks import SessionTasks
+from app.harness.stream.event_hub import EventHub
 from app.harness.workspaces.service import Workspaces
+from app.workspace.tree_watch import TreeWatches
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What sessions changed in files, taking it back, and the events of it."""
+
+    list: Changes
+    reverts: Reverts
+    news: ChangeNews
+
+    @classmethod
+    def of(
+        cls,
+        base: Foundation,
+        hub: EventHub,
+        projects: ProjectRegistry,
+        notes: WorktreeNotes,
+        watches: TreeWatches,
+        tasks: SessionTasks,
+    ) -> FileChanges:
+        changes = Changes(base.storage, projects, notes, watches)
+        reverts = Reverts(changes, base.storage, notes.worktrees, tasks)
+        return cls(changes, reverts, ChangeNews(changes, hub))
+
+    async def aclose(self) -> None:
+        await self.news.aclose()
+        self.list.aclose()
 
 
 @dataclass(frozen=True, slots=True)
 class FolderServices:
-    """The files of projects, and the folders of their own of sessions."""
+    """The files of projects, what sessions changed in them, and the folders of their own of sessions."""
 
     workspaces: Workspaces
     files: ProjectFileViews
+    changes: FileChanges
 
     @classmethod
     def of(
-        cls, base: Foundation, projects: ProjectRegistry, resources: SessionResources, workspaces: Workspaces
+        cls,
+        base: Foundation,
+        hub: EventHub,
+        projects: ProjectRegistry,
+        resources: SessionResources,
+        workspaces: Workspaces,
+        tasks: SessionTasks,
     ) -> FolderServices:
         """Return the services; nothing is started yet."""
-        files = resources.code.file_views(projects, base.storage, resources.processes)
-        return cls(workspaces, files)
+        code = resources.code
+        files = code.file_views(projects, base.storage, resources.processes)
+        changes = FileChanges.of(base, hub, projects, resources.notes, code.watches, tasks)
+        return cls(workspaces, files, changes)
 
     async def aclose(self) -> None:
         """Begin nothing more."""
+        await self.changes.aclose()
         await self.workspaces.aclose()
         await self.files.aclose()

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.events.changes import ChangesUpdated
 from app.events.compaction import COMPACTION_EVENTS
 from app.events.hooks import HookEnded
 from app.events.interactions import (
@@ -342,6 +343,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     PromptFailed,
     HookEnded,
     *MORE_EVENTS,
+    ChangesUpdated,
 )
 
 

@@ -33,7 +33,12 @@ from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.repositories.projects import ProjectRepository, ProjectTrustRepository
-from app.storage.repositories.rollbacks import PromptEditRepository, RollbackRepository, WorktreeRepository
+from app.storage.repositories.rollbacks import (
+    PromptEditRepository,
+    RevertRepository,
+    RollbackRepository,
+    WorktreeRepository,
+)
 from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository, TodoListRepository
 from app.storage.repositories.tool_calls import ToolCallRepository
@@ -60,6 +65,7 @@ class UnitOfWork:
     checkpoints = _repository(CheckpointRepository)
     compactions = _repository(CompactionRepository)
     rollbacks = _repository(RollbackRepository)
+    reverts = _repository(RevertRepository)
     prompt_edits = _repository(PromptEditRepository)
     worktrees = _repository(WorktreeRepository)
     plugin_values = _repository(PluginValueRepository)

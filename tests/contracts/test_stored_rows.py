@@ -59,6 +59,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "tool_calls": lambda row: unit.tool_calls.get(row["id"]),
         "checkpoints": lambda row: unit.checkpoints.get(row["id"]),
         "compactions": lambda row: unit.compactions.get(row["id"]),
+        "reverts": lambda row: unit.reverts.get(row["id"]),
         "rollbacks": lambda row: unit.rollbacks.get(row["id"]),
         "prompt_edits": lambda row: unit.prompt_edits.get(row["id"]),
         "worktrees": lambda row: unit.worktrees.get(row["id"]),

@@ -20,6 +20,7 @@ from app.storage.models import (
     Project,
     ProjectLease,
     PromptEdit,
+    Revert,
     Rollback,
     Run,
     Session,
@@ -90,6 +91,11 @@ def compaction(number: int, **values: Any) -> Compaction:
 def rollback(number: int, **values: Any) -> Rollback:
     given = {"session_id": "ses_00001", "created_at": number, "created_by": "operator"}
     return Rollback(**{"id": f"rbk_{number:05}", **given, **values})
+
+
+def revert(number: int, **values: Any) -> Revert:
+    given = {"session_id": "ses_00001", "created_at": number, "created_by": "operator", "tree": "4b825dc"}
+    return Revert(**{"id": f"rvt_{number:05}", "under_way": False, **given, **values})
 
 
 def prompt_edit(number: int, **values: Any) -> PromptEdit:

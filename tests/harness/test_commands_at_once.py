@@ -59,14 +59,18 @@ async def at_work(driver: Driver) -> int:
 @pytest.mark.requirement("delegation.background", "checkpoint.rollback")
 @pytest.mark.parametrize(
     ("body", "status"),
-    [({"message_id": "msg_none"}, 404), ({"checkpoint_id": "ckp_none"}, 404), ({"files": True}, 409)],
+    [
+        ({"message_id": "msg_none"}, 404),
+        ({"checkpoint_id": "ckp_none"}, 404),
+        ({"files": True, "plan": "an older one"}, 409),
+    ],
 )
 async def test_a_rollback_that_is_refused_stops_no_task_in_the_background(
     family: Driver, cast: Cast, body: dict[str, Any], status: int
 ) -> None:
     async with family.watching() as watch:
         await a_task_at_work(family, watch, cast)
-        if "files" in body:  # the project is no git repository
+        if "files" in body:
             body = {**body, "message_id": (await family.messages())[0]["id"]}
         await family.session_call("POST", "/rollback", body, status=status)
         assert await at_work(family) == 1

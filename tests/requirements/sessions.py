@@ -36,6 +36,10 @@ SESSIONS: dict[str, str] = {
     "websocket.fanout": (
         "100 clients, ten stalled, three reconnecting: the others see every event once, in order"
     ),
+    "changes.list": "what agents, commands and people changed, against each baseline, also without git",
+    "changes.revert": "a file or hunks are reverted and brought back; what others changed meanwhile stays",
+    "changes.event": "who follows a session is notified of changed files, at most twice a second",
+    "changes.command_line": "kaged changes, diff and revert; the patch is taken by git apply",
     "loop.steps": "steps and tool calls; read-only calls run concurrently, results come in the order asked",
     "loop.stops": "stop reasons, max_steps and max_output_tokens",
     "loop.budgets": "budgets in tokens, cost and time",

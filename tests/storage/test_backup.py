@@ -38,6 +38,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.checkpoints.add(rows.checkpoint(1))
     unit.compactions.add(rows.compaction(1, plugins_fired=[{"name": "ü"}], plugin_cost={"cost_usd": 0.1}))
     unit.rollbacks.add(rows.rollback(1, details={"restored": ["msg_00001"]}))
+    unit.reverts.add(rows.revert(1, details={"path": "ü"}))
     unit.prompt_edits.add(rows.prompt_edit(1, new_content="line\n\0 ü"))
     unit.worktrees.add(rows.worktree(1, tree="4b825dc"))
     unit.plugin_values.put(**rows.plugin_value("k", value={"ü": [1, None]}))

@@ -15,7 +15,7 @@ import pytest
 from app.bridges.dap.breakpoint_lines import read as read_breakpoint_lines
 from app.errors import ToolError
 from app.harness.checkpoints.file_survey import FileSurvey
-from app.harness.checkpoints.git_objects import TreeEntry
+from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.dsl.paths import PathProblem, read_project_file
 from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.workspace import Workspace, read_beginning

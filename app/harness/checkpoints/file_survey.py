@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.errors import ToolError
-from app.harness.checkpoints.git_objects import TreeEntry
+from app.harness.checkpoints.stored_objects import LINK, TreeEntry
 from app.workspace import RootFolder, Workspace
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """A larger file is left out, and is not touched by a rollback."""
 MAX_FILES = 100_000
+TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MB"
 RACY_SECONDS = 2.0
 """A file that was changed so shortly before it was read may be changed again without its times saying so."""
 
@@ -49,20 +50,28 @@ class FileSurvey:
         self._name_of = name_of
         self._seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
 
-    def look(self, names: Iterable[bytes], take: Callable[[str, bytes], None]) -> Surveyed:
-        """Return what there is now. `take` is given the name and bytes of each content that was read."""
+    def look(
+        self,
+        names: Iterable[bytes],
+        take: Callable[[str, bytes], None] = lambda _, content: None,
+        *,
+        only: bool = False,
+    ) -> Surveyed:
+        """Return what there is now. `take` is given the name and bytes of each content that was read. With
+        `only` what was seen of other files stays known."""
         found = Surveyed()
-        seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
+        seen: dict[bytes, tuple[Signature, TreeEntry]] = dict(self._seen) if only else {}
         closed = self._closed.closed_below()
-        with self._opened() as root:
+        with self._opened() as root, _Folders(root) as folders:
             for name in names:
-                if _is_in(name, closed):
+                seen.pop(name, None)
+                if closed and _is_in(name, closed):
                     found.left_out[name] = "it belongs to the daemon"
                     continue
                 if len(found.entries) >= MAX_FILES:
                     found.left_out[name] = f"more than {MAX_FILES} files"
                     continue
-                self._one(root, name, found, seen, take)
+                self._one(folders, name, found, seen, take)
         self._seen = seen
         return found
 
@@ -76,7 +85,7 @@ class FileSurvey:
 
     def _one(
         self,
-        root: int,
+        folders: _Folders,
         name: bytes,
         found: Surveyed,
         seen: dict[bytes, tuple[Signature, TreeEntry]],
@@ -84,25 +93,25 @@ class FileSurvey:
     ) -> None:
         started = time.time()
         try:
-            with _Folder(root, name) as (folder, last):
-                status = os.stat(last, dir_fd=folder, follow_symlinks=False)
-                signature = _signature(status)
-                known = self._seen.get(name)
-                if known is not None and known[0] == signature:
-                    found.entries[name], seen[name] = known[1], known
-                    return
-                if stat.S_ISLNK(status.st_mode):
-                    mode, content = "120000", os.fsencode(os.readlink(last, dir_fd=folder))
-                elif not stat.S_ISREG(status.st_mode):
-                    if not stat.S_ISDIR(status.st_mode):  # a folder here is another repository
-                        found.left_out[name] = "neither a file nor a link"
-                    return
-                elif status.st_size > MAX_FILE_BYTES:
-                    found.left_out[name] = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MB"
-                    return
-                else:
-                    mode = "100755" if status.st_mode & 0o100 else "100644"
-                    content = _read(folder, last)
+            folder, last = folders.of(name)
+            status = os.stat(last, dir_fd=folder, follow_symlinks=False)
+            signature = _signature(status)
+            known = self._seen.get(name)
+            if known is not None and known[0] == signature:
+                found.entries[name], seen[name] = known[1], known
+                return
+            if stat.S_ISLNK(status.st_mode):
+                mode, content = LINK, os.fsencode(os.readlink(last, dir_fd=folder))
+            elif not stat.S_ISREG(status.st_mode):
+                if not stat.S_ISDIR(status.st_mode):  # a folder here is another repository
+                    found.left_out[name] = "neither a file nor a link"
+                return
+            elif status.st_size > MAX_FILE_BYTES:
+                found.left_out[name] = TOO_LARGE
+                return
+            else:
+                mode = "100755" if status.st_mode & 0o100 else "100644"
+                content = _read(folder, last)
         except (FileNotFoundError, NotADirectoryError):
             return  # tracked, and not there now
         except OSError as problem:
@@ -115,29 +124,40 @@ class FileSurvey:
             seen[name] = (signature, entry)
 
 
-class _Folder:
-    """The folder of a path, opened step by step without following links, and the last component."""
+class _Folders:
+    """Folders of paths, opened step by step without following links. Those on the way to the last path stay
+    open for the next one: paths come sorted."""
 
-    def __init__(self, root: int, name: bytes) -> None:
-        *self._above, self._last = name.split(b"/")
+    def __init__(self, root: int) -> None:
         self._root = root
-        self._held: list[int] = []
+        self._held: list[tuple[bytes, int]] = []
 
-    def __enter__(self) -> tuple[int, bytes]:
-        folder = self._root
-        try:
-            for part in self._above:
-                folder = os.open(part, _FOLDER, dir_fd=folder)
-                self._held.append(folder)
-        except BaseException:
-            self.__exit__()
-            raise
-        return folder, self._last
+    def __enter__(self) -> _Folders:
+        return self
 
     def __exit__(self, *_: object) -> None:
-        for descriptor in self._held:
-            os.close(descriptor)
-        self._held.clear()
+        self._keep(0)
+
+    def of(self, name: bytes) -> tuple[int, bytes]:
+        """Return the open folder of a path, and its last component."""
+        *above, last = name.split(b"/")
+        depth = 0
+        for (known, _), part in zip(self._held, above, strict=False):
+            if known != part:
+                break
+            depth += 1
+        self._keep(depth)
+        for part in above[depth:]:
+            self._held.append((part, os.open(part, _FOLDER, dir_fd=self._last)))
+        return self._last, last
+
+    @property
+    def _last(self) -> int:
+        return self._held[-1][1] if self._held else self._root
+
+    def _keep(self, depth: int) -> None:
+        while len(self._held) > depth:
+            os.close(self._held.pop()[1])
 
 
 def _is_in(name: bytes, closed: Iterable[tuple[str, ...]]) -> bool:

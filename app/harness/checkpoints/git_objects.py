@@ -7,67 +7,63 @@ files (`file_survey`).
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import time
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from app.harness.checkpoints.stored_objects import (
+    LOOK_AGAIN_SECONDS,
+    MAX_UNTRACKED,
+    TOO_MANY,
+    StoredObjects,
+    TreeEntry,
+)
 from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import MAX_OUTPUT, GitCommands, GitProblem, TooMuchOutput
 
-MAX_UNTRACKED = 20_000
-"""Files that are neither tracked nor ignored; where there are more, nothing is noted."""
-LOOK_AGAIN_SECONDS = 600.0
 _LONG_NAME = 200
-TOO_MANY = (
-    f"more than {MAX_UNTRACKED:,} files are neither tracked nor ignored: list what is generated in .gitignore"
-)
+_OF_REPOSITORY = ("objects", "index", "info/exclude", "HEAD")
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """One file of a tree. `mode` is git's: 100644, 100755 or 120000 (a link); `oid` names the content."""
-
-    mode: str
-    oid: str
-
-
-class GitObjects:
+class GitObjects(StoredObjects):
     """The objects that kaged keeps for one project, beside those of its repository."""
 
     def __init__(
         self, processes: CallProcesses, environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
         """`root` is the project's folder, `folder` where its objects are kept."""
-        self._commands = GitCommands(processes, environment, root, folder)
-        self._root = root
-        self.folder = folder
-        self._objects = folder / "objects"
-        self._hash = "sha1"
+        super().__init__(folder)
+        self.commands = GitCommands(processes, environment, root, folder)
+        self.root = root
         self._repository: str | None = None
+        self.rule_files: Sequence[Path] = ()
+        """The index and the excluded names: with the files of the tree they decide what `names` returns."""
         self._crowded_until = 0.0
 
     async def open(self) -> None:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
-        await self._commands.open()
-        await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
-        found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
-        kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
-        self._hash = kind if kind in ("sha1", "sha256") else "sha1"
-        self._repository = await asyncio.to_thread(os.path.realpath, self._root / objects)
+        await self.commands.open()
+        await asyncio.to_thread(self.objects.mkdir, parents=True, exist_ok=True)
+        asked = [word for name in _OF_REPOSITORY for word in ("--git-path", name)]
+        found = await self._git(["rev-parse", "--show-object-format", *asked], plain=True)
+        kind, *paths = found.decode("utf-8", "surrogateescape").strip().split("\n")
+        if len(paths) != len(_OF_REPOSITORY):
+            raise GitProblem("git does not say where the repository's objects are")
+        self.hash = kind if kind in ("sha1", "sha256") else "sha1"
+        self._repository = await asyncio.to_thread(os.path.realpath, self.root / paths[0])
+        self.rule_files = [self.root / path for path in paths[1:]]
 
-    async def names(self) -> list[bytes]:
-        """Return the files of the project's folder that git tracks or would, relative to it.
+    async def names(self, among: Collection[bytes] | None = None) -> list[bytes]:
+        """Return the files of the project's folder that git tracks or would, relative to it; of some when
+        given.
 
         Raises `GitProblem` when too many are neither tracked nor ignored: a note without them would take
         them for new ones. Then nobody looks again for a while, so that a message costs nothing."""
-        now = time.monotonic()
-        if now < self._crowded_until:
+        if among is not None:
+            return await self._among(among)
+        if time.monotonic() < self._crowded_until:
             raise GitProblem(TOO_MANY, expected=True)
         others = ["ls-files", "-z", "--others", "--exclude-standard", "--", "."]
         try:
@@ -82,9 +78,13 @@ class GitObjects:
         names = dict.fromkeys((*tracked.split(b"\0"), *untracked.split(b"\0")))
         return [name for name in names if name and not name.endswith(b"/")]
 
-    def oid(self, content: bytes) -> str:
-        """Return the name that git gives a file's content."""
-        return hashlib.new(self._hash, b"blob %d\0" % len(content) + content).hexdigest()
+    async def _among(self, names: Collection[bytes]) -> list[bytes]:
+        listed = await self.commands.run(
+            ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *map(os.fsdecode, names)],
+            environment={"GIT_LITERAL_PATHSPECS": "1"},
+        )
+        asked = frozenset(names)
+        return [name for name in dict.fromkeys(listed.split(b"\0")) if name in asked]
 
     async def missing(self, oids: Iterable[str]) -> set[str]:
         """Return those of the objects that neither the repository nor the own folder has."""
@@ -93,24 +93,6 @@ class GitObjects:
             return set()
         answer = await self._git(["cat-file", "--batch-check"], "\n".join(asked).encode() + b"\n")
         return {line.split()[0].decode() for line in answer.splitlines() if line.endswith(b" missing")}
-
-    def keep(self, content: bytes) -> int:
-        """Keep a content in the own folder; return the bytes that it takes there. Blocks."""
-        oid = self.oid(content)
-        file = self._objects / oid[:2] / oid[2:]
-        if file.exists():
-            return 0
-        packed = zlib.compress(b"blob %d\0" % len(content) + content, 1)
-        file.parent.mkdir(exist_ok=True)
-        temporary = file.with_name(new_id("wtr"))
-        try:
-            temporary.write_bytes(packed)
-            temporary.replace(file)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        return len(packed)
 
     async def write_tree(self, entries: Mapping[bytes, TreeEntry]) -> str:
         """Return the name of the tree of these files, by path; its contents are kept already."""
@@ -182,9 +164,9 @@ class GitObjects:
         own: dict[str, str] = {}
         if not plain and self._repository is not None:
             own |= {
-                "GIT_OBJECT_DIRECTORY": str(self._objects),
+                "GIT_OBJECT_DIRECTORY": str(self.objects),
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._repository,
             }
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
-        return await self._commands.run(arguments, given, environment=own, most=most)
+        return await self.commands.run(arguments, given, environment=own, most=most)

@@ -162,7 +162,8 @@ class WorktreeNotes:
                     uow.worktrees.update(
                         row.id, state="failed", tree=None, detail="given up: the notes took too much room"
                     )
-            return [row.tree for row in rows[half:] if row.tree is not None and row.created_at >= oldest]
+            kept = [row.tree for row in rows[half:] if row.tree is not None and row.created_at >= oldest]
+            return kept + [row.tree for row in uow.reverts.of_project(project_id) if row.created_at >= oldest]
 
         kept = await self._storage.write(give_up)
         self._last.clear()

@@ -10,15 +10,17 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.harness.checkpoints.file_survey import FileSurvey
-from app.harness.checkpoints.git_objects import GitObjects, TreeEntry
+from app.harness.checkpoints.file_survey import FileSurvey, Surveyed
+from app.harness.checkpoints.git_objects import GitObjects
+from app.harness.checkpoints.plain_objects import PlainObjects
+from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import GitProblem
+from app.tools.processes.git_commands import GitCommands, GitProblem
 
 MAX_STORE_BYTES = 512 * 1024 * 1024
 """What the notes of one project may take on disk, before the oldest are given up."""
@@ -39,8 +41,11 @@ class Noted:
 
 @dataclass(slots=True)
 class _Project:
+    """`objects` are those of the repository, or without one the plain ones."""
+
     root: Path
-    objects: GitObjects
+    git: GitObjects
+    objects: StoredObjects
     survey: FileSurvey | None = None
     last: Noted | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,9 +84,7 @@ class Worktrees:
         """Note the files as they are now. Raises `GitProblem`."""
         project = self._project(root)
         async with project.lock:
-            await project.objects.open()
-            if project.survey is None:
-                project.survey = FileSurvey(root, project.objects.oid, self.closed)
+            survey = await self._opened(project)
             names = await project.objects.names()
             contents: dict[str, bytes] = {}
             size = 0
@@ -92,7 +95,7 @@ class Worktrees:
                     contents[oid] = content
                     size += len(content)
 
-            surveyed = await asyncio.to_thread(project.survey.look, names, take)
+            surveyed = await asyncio.to_thread(survey.look, names, take)
             last = project.last
             if last is not None and last.entries == surveyed.entries:
                 project.last = Noted(last.tree, last.entries, surveyed.left_out, 0)
@@ -102,9 +105,52 @@ class Worktrees:
             project.last = Noted(tree, surveyed.entries, surveyed.left_out, added)
             return project.last
 
-    def objects(self, root: Path) -> GitObjects:
-        """Return the objects of a project, to read what was noted."""
-        return self._project(root).objects
+    async def survey(self, root: Path, among: Collection[bytes] | None = None) -> Surveyed:
+        """Look at the files as they are now and keep nothing; with `among` at those of them that count.
+        Raises `GitProblem`."""
+        project = self._project(root)
+        async with project.lock:
+            survey = await self._opened(project)
+            names = await project.objects.names(among)
+            return await asyncio.to_thread(survey.look, names, only=among is not None)
+
+    async def objects(self, root: Path) -> StoredObjects:
+        """Return the objects of a project, to read what was noted. Raises `GitProblem`."""
+        project = self._project(root)
+        async with project.lock:
+            await self._opened(project)
+            return project.objects
+
+    async def repository(self, root: Path) -> GitObjects | None:
+        """Return the objects of a project's repository; None where there is none. Raises `GitProblem`."""
+        project = self._project(root)
+        async with project.lock:
+            await self._opened(project)
+            return project.git if project.objects is project.git else None
+
+    async def read(self, root: Path, names: Collection[bytes]) -> dict[bytes, tuple[TreeEntry, bytes]]:
+        """Return these files as they are now with their contents, whether they count or not. Left out are
+        those that are not there, or that are not noted either. Raises `GitProblem`."""
+        objects = await self.objects(root)
+
+        def look() -> dict[bytes, tuple[TreeEntry, bytes]]:
+            contents: dict[str, bytes] = {}
+            surveyed = FileSurvey(root, objects.oid, self.closed).look(sorted(names), contents.__setitem__)
+            return {name: (entry, contents[entry.oid]) for name, entry in surveyed.entries.items()}
+
+        return await asyncio.to_thread(look)
+
+    def rule_files(self, root: Path) -> Sequence[Path]:
+        """Return the files outside of the tree that decide which files count, as far as they are known."""
+        return self._project(root).git.rule_files
+
+    def git(self, root: Path) -> GitCommands:
+        """Return what runs git for a project, in no repository unless it was opened."""
+        return self._project(root).git.commands
+
+    def notes_folder(self, root: Path) -> Path:
+        """Return the folder of a project's notes; git may write there."""
+        return self._project(root).git.folder
 
     async def is_full(self, root: Path) -> bool:
         """Tell whether a project's notes take more than they may."""
@@ -115,7 +161,7 @@ class Worktrees:
         """Delete what belongs to none of the trees. Raises `GitProblem`."""
         project = self._project(root)
         async with project.lock:
-            await project.objects.open()
+            await self._opened(project)
             kept = await project.objects.reachable(trees)
             await asyncio.to_thread(_delete_others, project.objects.folder / "objects", kept)
             project.last = None
@@ -134,9 +180,26 @@ class Worktrees:
 
     def _project(self, root: Path) -> _Project:
         if root not in self._projects:
-            objects = GitObjects(self._processes, self._environment, root, notes_of(self._folder, root))
-            self._projects[root] = _Project(root, objects)
+            folder = notes_of(self._folder, root)
+            git = GitObjects(self._processes, self._environment, root, folder)
+            self._projects[root] = _Project(root, git, git)
         return self._projects[root]
+
+    async def _opened(self, project: _Project) -> FileSurvey:
+        """Find out whether there is a repository by now, and return what looks at the files."""
+        before = project.objects.hash
+        try:
+            await project.git.open()
+            project.objects = project.git
+        except GitProblem as problem:
+            if not problem.expected:
+                raise
+            if project.objects is project.git:
+                project.objects = PlainObjects(project.root, project.git.folder)
+            await project.objects.open()
+        if project.survey is None or project.objects.hash != before:
+            project.survey = FileSurvey(project.root, project.objects.oid, self.closed)
+        return project.survey
 
     async def _keep(
         self, project: _Project, entries: Mapping[bytes, TreeEntry], contents: dict[str, bytes]

@@ -52,8 +52,8 @@ class FileRollback:
             return tree, writes_after(uow, self._session_id, point)
 
         tree, writes = await self._storage.read(read)
-        objects = self._notes.worktrees.objects(self._root)
         try:
+            objects = await self._notes.worktrees.objects(self._root)
             noted = await self._notes.worktrees.note(self._root)
             names = await objects.read_tree(tree)
             expected = expected_after(writes, [name.decode("utf-8", "surrogateescape") for name in names])
@@ -64,7 +64,7 @@ class FileRollback:
     async def stage(self, plan: FilePlan) -> StagedFiles:
         """Return the plan with what it would change in texts; nothing is changed."""
         try:
-            return StagedFiles(plan, await diffs_of(self._notes.worktrees.objects(self._root), plan))
+            return StagedFiles(plan, await diffs_of(await self._notes.worktrees.objects(self._root), plan))
         except GitProblem as problem:
             raise _not_noted(str(problem)) from None
 
@@ -102,7 +102,7 @@ class FileRollback:
         try:
             worktrees = self._notes.worktrees
             workspace = Workspace(self._root, closed=worktrees.closed, any_name=True)
-            return await restore_files(workspace, worktrees.objects(self._root), plan)
+            return await restore_files(workspace, await worktrees.objects(self._root), plan)
         except GitProblem as problem:
             raise _not_noted(str(problem)) from None
 
@@ -111,8 +111,8 @@ class FileRollback:
         kept = rollback.details.get("files")
         if not kept or not kept["wrote"]:
             return None
-        objects = self._notes.worktrees.objects(self._root)
         try:
+            objects = await self._notes.worktrees.objects(self._root)
             noted = await self._notes.worktrees.note(self._root)
             expected = expected_after(writes_of(kept), ())
             plan = await plan_files(objects, noted, kept["before"], expected, force=force)

@@ -18,7 +18,7 @@ import xxhash
 
 from app.errors import Conflict, ToolError
 from app.harness.checkpoints.file_writes import Expected, Kept
-from app.harness.checkpoints.git_objects import GitObjects, TreeEntry
+from app.harness.checkpoints.stored_objects import LINK, StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Noted
 from app.tools.contract.ports import FileWrite
 from app.tools.project_files.file_operations import Create, Delete, FileOperation, Rewrite, arrange
@@ -31,7 +31,6 @@ MAX_CONTENT_BYTES = 256 * 1024 * 1024
 MAX_DIFF_BYTES = 16 * 1024
 MAX_DIFFS_BYTES = 256 * 1024
 MAX_DIFFED_LINES = 4_000
-LINK = "120000"
 EXECUTABLE = "100755"
 
 Change = Literal["modified", "created", "deleted"]
@@ -73,7 +72,7 @@ class FilePlan:
 
 
 async def plan_files(
-    objects: GitObjects, noted: Noted, target: str, expected: Mapping[str, Expected], *, force: bool
+    objects: StoredObjects, noted: Noted, target: str, expected: Mapping[str, Expected], *, force: bool
 ) -> FilePlan:
     """Compare the files as they are (`noted`) with a tree. Raises `GitProblem`."""
     then = await objects.read_tree(target)
@@ -122,7 +121,7 @@ def _conflict(
     return None if is_ours else "it was changed after an agent wrote it"
 
 
-async def diffs_of(objects: GitObjects, plan: FilePlan) -> dict[str, str]:
+async def diffs_of(objects: StoredObjects, plan: FilePlan) -> dict[str, str]:
     """Return, by path, what restoring would change in texts; what is too long is left out."""
     oids = {entry.oid for one in plan.restored for entry in (one.now, one.then) if entry is not None}
     contents = await objects.contents(oids, MAX_CONTENT_BYTES)
@@ -153,7 +152,7 @@ def _lines(entry: TreeEntry | None, contents: Mapping[str, bytes]) -> list[str] 
     return [line + "\n" for line in content.decode("utf-8", "replace").splitlines()]
 
 
-async def restore_files(workspace: Workspace, objects: GitObjects, plan: FilePlan) -> list[FileWrite]:
+async def restore_files(workspace: Workspace, objects: StoredObjects, plan: FilePlan) -> list[FileWrite]:
     """Write what the plan restores, all of it or nothing, and return what was written. `workspace` is the
     project's folder without what is closed to everybody.
 

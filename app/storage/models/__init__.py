@@ -8,7 +8,7 @@ from app.storage.models.issues import Issue, IssueLink, IssueTodo, IssueUpdate, 
 from app.storage.models.leases import ProjectLease
 from app.storage.models.messages import Message, MessageDetails
 from app.storage.models.projects import Blob, PluginValue, Project, ProjectTrust, Upload
-from app.storage.models.rollbacks import Checkpoint, PromptEdit, Rollback, Worktree
+from app.storage.models.rollbacks import Checkpoint, PromptEdit, Revert, Rollback, Worktree
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Event, Session, TodoList
 from app.storage.models.workflows import WorkflowRun
@@ -36,6 +36,7 @@ __all__ = [
     "ProjectLease",
     "ProjectTrust",
     "PromptEdit",
+    "Revert",
     "Rollback",
     "Run",
     "Session",

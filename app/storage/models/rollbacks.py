@@ -1,10 +1,10 @@
-"""Rows of checkpoints, rollbacks, prompts edited during a pause, and working trees that were noted."""
+"""Rows of checkpoints, rollbacks, reverts, prompts edited during a pause, and noted working trees."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, Text
+from sqlalchemy import BigInteger, Index, Text, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
@@ -64,6 +64,34 @@ class Worktree(SQLModel, table=True):
     tree: str | None = None
     detail: str | None = None
     size_bytes: int = Field(default=0, sa_type=BigInteger)
+
+
+class Revert(SQLModel, table=True):
+    """One revert of changes of a session. `tree` keeps the files as they were before; `details` has the files
+    with what each held before and after, and what was written. `under_way` is set while files are touched, by
+    the revert until `applied_at` is set, or by its undo until `undone_at` is."""
+
+    __tablename__ = "reverts"
+    __table_args__ = (
+        Index("ix_reverts_session", "session_id", "created_at"),
+        Index(
+            "ix_reverts_under_way",
+            "session_id",
+            sqlite_where=text("under_way IS 1"),
+            postgresql_where=text("under_way IS true"),
+        ),
+    )
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    created_at: int = Field(sa_type=BigInteger)
+    created_by: str
+    tree: str
+    under_way: bool
+    applied_at: int | None = Field(default=None, sa_type=BigInteger)
+    undone_at: int | None = Field(default=None, sa_type=BigInteger)
+    undone_by: str | None = None
+    details: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
 
 
 class Checkpoint(SQLModel, table=True):

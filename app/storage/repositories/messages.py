@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, TextClause, and_, delete, func, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Text,
+    TextClause,
+    and_,
+    delete,
+    func,
+    or_,
+    select,
+    text,
+    type_coerce,
+    update,
+)
 
 from app.ids import first_id
-from app.storage.models import Message
+from app.storage.models import Message, MessageDetails
 from app.storage.pages import Page, decode_cursor, encode_cursor
 from app.storage.repositories.rows import RowsById, completed, insert_or_overwrite, values_of
 
@@ -17,6 +30,17 @@ _PLACE = ("position", "id")
 
 IDS_AT_ONCE = 500
 """How many ids one statement names; databases bound the number of parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditRecord:
+    """The result of a call that has written files: its message, and `details.wrote` in it."""
+
+    message_id: str
+    run_id: str | None
+    agent_path: str
+    created_at: int
+    details: MessageDetails
 
 
 class MessageRepository(RowsById[Message]):
@@ -83,6 +107,19 @@ class MessageRepository(RowsById[Message]):
         """Return the results after a position that tools gave to any agent, also superseded ones."""
         later = self.c.position > position
         return self._sorted(self.c.session_id == session_id, later, self.c.role == "tool", by=_PLACE)
+
+    def edit_records(self, session_id: str, since: int = 0) -> list[EditRecord]:
+        """Return the results with writes of files of any agent, made at or after a time in milliseconds, in
+        the order of time. Their texts are not read."""
+        columns = (self.c.id, self.c.run_id, self.c.agent_path, self.c.created_at, self.c.details)
+        statement = select(*columns).where(
+            self.c.session_id == session_id,
+            self.c.role == "tool",
+            self.c.created_at >= since,
+            type_coerce(self.c.details, Text).contains('"wrote":', autoescape=True),
+        )
+        rows = self.connection.execute(statement.order_by(self.c.created_at, self.c.id))
+        return [EditRecord(*row) for row in rows]
 
     def last_answer(self, session_id: str, agent_path: str, position: int | None = None) -> Message | None:
         """Return an agent's last answer (up to a position when given), also a superseded one."""

@@ -1,10 +1,10 @@
-"""Queries about rollbacks, prompts edited during a pause, and noted working trees."""
+"""Queries about rollbacks, reverts, prompts edited during a pause, and noted working trees."""
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 
-from app.storage.models import PromptEdit, Rollback, Session, Worktree
+from app.storage.models import PromptEdit, Revert, Rollback, Session, Worktree
 from app.storage.repositories.rows import RowsById, RowsOfSession, table_of
 from app.storage.text import storable
 
@@ -13,6 +13,32 @@ _EDITED = ("edited_at", "id")
 
 class RollbackRepository(RowsOfSession[Rollback]):
     model = Rollback
+
+
+class RevertRepository(RowsOfSession[Revert]):
+    model = Revert
+
+    def of_project(self, project_id: str) -> list[Revert]:
+        """Return the reverts in all sessions of a project, the oldest first."""
+        sessions = table_of(Session).c
+        statement = select(Revert).join(table_of(Session), sessions.id == self.c.session_id)
+        statement = statement.where(sessions.project_id == project_id)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def under_way(self, project_id: str | None = None) -> list[Revert]:
+        """Return the reverts and undos that have begun and not ended, of one project when given."""
+        # Written out, not bound: only so the partial index applies.
+        begun = text("under_way IS 1" if self.connection.dialect.name == "sqlite" else "under_way IS true")
+        statement = select(Revert).where(begun)
+        if project_id is not None:
+            sessions = table_of(Session).c
+            statement = statement.join(table_of(Session), sessions.id == self.c.session_id)
+            statement = statement.where(sessions.project_id == project_id)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def remove(self, revert_id: str) -> None:
+        """Delete a revert that changed nothing."""
+        self.connection.execute(delete(self.table).where(self.c.id == revert_id))
 
 
 class PromptEditRepository(RowsById[PromptEdit]):

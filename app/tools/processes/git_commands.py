@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.processes.child import SpawnFailed
@@ -104,10 +104,11 @@ class GitCommands:
         most: int = MAX_OUTPUT,
         seconds: float = SECONDS,
         cwd: Path | None = None,
+        codes: Collection[int] = (0,),
     ) -> bytes:
         """Run one command in the project's folder, or in `cwd`, and return what it printed. `given` is its
         input, `environment` is added to what every command has, `most` is how many bytes it may answer, in
-        at most `seconds`.
+        at most `seconds`, and `codes` are those with which it may end.
 
         Raises `GitProblem`."""
         try:
@@ -129,7 +130,7 @@ class GitCommands:
             raise GitProblem(f"git {arguments[0]} took more than {seconds:.0f} s")
         if done.truncated:
             raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
-        if done.exit_code != 0:
+        if done.exit_code not in codes:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             first = said[0][:300] if said else f"exit code {done.exit_code}"
             none = NO_REPOSITORY in first

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.harness.checkpoints.git_objects import MAX_UNTRACKED, GitObjects
+from app.harness.checkpoints.git_objects import GitObjects
+from app.harness.checkpoints.stored_objects import MAX_UNTRACKED
 from app.ids import new_id
 from tests.driver.sessions import PROJECT_YAML, WAIT_SECONDS, Driver, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
@@ -228,25 +229,33 @@ async def test_only_the_projects_own_folder_of_a_monorepo_is_noted_and_restored(
     assert fingerprint(whole) == before
 
 
-async def test_without_git_the_conversation_goes_back_and_the_files_say_why_not(
+async def test_without_git_files_are_noted_and_restored_as_well(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
     root = write_project(tmp_path / "plain", YAML)
     (root / "a.txt").write_text("a, first\n")
+    (root / ".gitignore").write_text("*.log\n")
+    (root / "own.log").write_text("ignored\n")
+    before = contents(root)
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
-        first = await work(driver, fake, "Change", (read("a.txt"),), (write("a.txt", "a, second\n"),))
-        body = {"message_id": first, "files": True}
-        refused = await driver.session_call("POST", "/rollback", body, status=409)
-        assert refused["error"]["details"]["reason"] == "files_not_noted"
+        first = await work(
+            driver, fake, "Change",
+            (read("a.txt"),), (write("a.txt", "a, second\n"), create("new/b.txt", "b\n")),
+        )  # fmt: skip
+        (root / "own.log").write_text("ignored, changed\n")
+        after = contents(root)
         checkpoint = await paused(driver, fake, "Again", "Half")
         await driver.daemon.services.sessions._services.notes.settled(driver.session_id)
         shown = await driver.session_call("GET", f"/checkpoints/{checkpoint['id']}")
-        assert (shown["worktree"]["state"], shown["worktree"]["detail"]) == (
-            "skipped",
-            "not a git repository",
-        )
-        await driver.session_call("POST", "/rollback", {"message_id": first}, status=201)
-        assert (root / "a.txt").read_text() == "a, second\n"
+        assert shown["worktree"]["state"] == "unchanged"
+    async with restarted(tmp_path / "data", **settings_overrides) as again:
+        again.session_id = driver.session_id
+        rollback = await rolled_back(again, first)
+        assert contents(root) == {**before, "own.log": after["own.log"]}
+        assert sorted(rollback["files"]["restored"]) == ["a.txt", "new/b.txt"]
+        await again.session_call("POST", f"/rollbacks/{rollback['id']}/undo")
+    assert contents(root) == after
+    assert not (root / ".git").exists()
 
 
 async def test_a_git_that_fails_is_reported_on_the_checkpoint_and_never_stands_for_an_older_note(

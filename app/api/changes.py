@@ -1,0 +1,189 @@
+"""Routes for what a session changed in the project's files, and for taking it back.
+
+Owns: parsing and answering. Never: comparing or writing files (`harness.changes`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.kaged_route import CLAIMED, noun_router
+from app.api.pagination import page_by_name
+from app.api.schemas.changes import (
+    PATH,
+    ChangeAnswer,
+    ChangeDiffAnswer,
+    ChangePage,
+    EditAnswer,
+    HunkAnswer,
+    RevertAnswer,
+    RevertChange,
+)
+from app.harness.changes.baselines import SINCE
+from app.harness.changes.line_diffs import Hunk
+from app.harness.changes.names import address_of, name_at
+from app.harness.changes.reverting import RevertWish
+from app.harness.changes.service import FileDiff, Listed
+from app.harness.checkpoints.stored_objects import TreeEntry
+from app.storage.models import Revert
+from app.tools.project_files.text_format import text_of, to_utf8
+
+router: APIRouter = noun_router("Changes")
+
+MOST_HUNK_BYTES = 4 * 1024 * 1024
+MOST_TEXT_BYTES = 1024 * 1024
+
+Since = Annotated[str, Query(max_length=64, description=f"The baseline: {SINCE}.")]
+ChangePath = Annotated[str, Path(max_length=8192, description=PATH)]
+RevertId = Annotated[str, Path(description="A revert's id, `rvt_...`.", max_length=64)]
+
+
+def _facts(listed: Listed) -> dict[str, Any]:
+    change, counts = listed.change, listed.counts
+    return {
+        "path": address_of(change.path),
+        "old_path": None if change.old_path is None else address_of(change.old_path),
+        "status": change.status,
+        "additions": counts.additions,
+        "deletions": counts.deletions,
+        "binary": counts.binary,
+        "old_mode": _mode(change.then),
+        "new_mode": _mode(change.now),
+        "note": change.left_out,
+        "by": [EditAnswer.model_validate(edit) for edit in listed.by],
+        "others": listed.others,
+    }
+
+
+def _mode(entry: TreeEntry | None) -> str | None:
+    return None if entry is None else entry.mode or None
+
+
+@router.get("/sessions/{session_id}/changes", summary="List the files that a session changed")
+async def list_changes(
+    services: ServicesDep, session_id: SessionId, page: PageDep, since: Since = "start"
+) -> ChangePage:
+    """Files that git ignores are left out. What was uncommitted when the session began is no change of it.
+    Changes by commands and by people are in it, too."""
+    changes = services.management.changes.list
+    found = await changes.list(await changes.session(session_id), since)
+    shown = page_by_name("changes", found.items, lambda one: address_of(one.change.path), page)
+    return ChangePage(
+        items=[ChangeAnswer(**_facts(one)) for one in shown.items],
+        next_cursor=shown.next_cursor,
+        total=shown.total,
+        additions=found.additions,
+        deletions=found.deletions,
+        incomplete=found.incomplete,
+    )
+
+
+@router.get("/sessions/{session_id}/changes/{path:path}", summary="Show what changed in a file")
+async def get_change(
+    services: ServicesDep,
+    session_id: SessionId,
+    path: ChangePath,
+    since: Since = "start",
+    context: Annotated[int, Query(ge=0, le=1000, description="Unchanged lines around each hunk.")] = 3,
+    content: Annotated[bool, Query(description="Include both texts.")] = False,
+) -> ChangeDiffAnswer:
+    """Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line."""
+    changes = services.management.changes.list
+    diff = await changes.diff(await changes.session(session_id), since, name_at(path), context)
+    return await asyncio.to_thread(_diff_answer, diff, content)
+
+
+@router.post(
+    "/sessions/{session_id}/changes/revert",
+    summary="Take back a change of a file, or hunks of it",
+    status_code=201,
+    dependencies=[CLAIMED],
+)
+async def revert_change(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: RevertChange
+) -> RevertAnswer:
+    """Conflict with the reason `changed_since` when the file is no longer what the difference was of."""
+    wish = RevertWish(name_at(body.path), body.since, body.hunks, body.digest)
+    return _revert_answer(await services.management.changes.reverts.revert(session_id, wish, principal.actor))
+
+
+@router.post(
+    "/sessions/{session_id}/changes/revert/{revert_id}/undo", summary="Undo a revert", dependencies=[CLAIMED]
+)
+async def undo_revert(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, revert_id: RevertId
+) -> RevertAnswer:
+    """Conflict with the reason `changed_since` when a file is no longer as the revert left it."""
+    undone = await services.management.changes.reverts.undo(session_id, revert_id, principal.actor)
+    return _revert_answer(undone)
+
+
+def _diff_answer(diff: FileDiff, content: bool) -> ChangeDiffAnswer:
+    facts, sides = _facts(diff.listed), diff.sides
+    shown, truncated = _shown(diff)
+    return ChangeDiffAnswer(
+        **{**facts, "note": sides.problem},
+        digest=diff.digest,
+        old_encoding=_encoding(sides.old),
+        new_encoding=_encoding(sides.new),
+        hunks=shown,
+        truncated=truncated,
+        old_text=_text(sides.old) if content else None,
+        new_text=_text(sides.new) if content else None,
+    )
+
+
+def _shown(diff: FileDiff) -> tuple[list[HunkAnswer] | None, bool]:
+    if diff.hunks is None:
+        return None, False
+    shown, size = [], 0
+    for hunk in diff.hunks:
+        size += sum(len(line) for _, line in hunk.lines)
+        if size > MOST_HUNK_BYTES:
+            return shown, True
+        shown.append(_hunk_answer(hunk, diff))
+    return shown, False
+
+
+def _hunk_answer(hunk: Hunk, diff: FileDiff) -> HunkAnswer:
+    lines = [(sign, line.decode("utf-8", "replace")) for sign, line in hunk.lines]
+    return HunkAnswer.model_construct(
+        header=hunk.header,
+        old_start=hunk.old_start,
+        old_lines=hunk.old_lines,
+        new_start=hunk.new_start,
+        new_lines=hunk.new_lines,
+        lines=lines,
+        digest=hunk.digest(diff.digest, diff.context),
+    )
+
+
+def _encoding(content: bytes | None) -> str | None:
+    found = None if content is None else to_utf8(content)
+    return None if found is None else found[1].name
+
+
+def _text(content: bytes | None) -> str | None:
+    if content is None or len(content) > MOST_TEXT_BYTES:
+        return None
+    return text_of(content)
+
+
+def _revert_answer(row: Revert) -> RevertAnswer:
+    details = row.details
+    return RevertAnswer(
+        id=row.id,
+        session_id=row.session_id,
+        path=details["path"],
+        since=details["since"],
+        hunks=details["hunks"],
+        files=[one["path"] for one in details["files"]],
+        created_at=row.created_at,
+        created_by=row.created_by,
+        undone_at=row.undone_at,
+        undone_by=row.undone_by,
+    )

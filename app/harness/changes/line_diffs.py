@@ -1,0 +1,215 @@
+"""Differences of texts, line by line, as git finds them.
+
+Owns: counts and hunks of pairs of contents, and similar contents. The texts lie in a folder of the daemon
+while git compares them: no configuration, attribute or program of a repository has a part in it. Never: whose
+contents these are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import xxhash
+
+from app.ids import new_id
+from app.tools.processes.git_commands import NO_CONFIGURATION, GitCommands
+from app.tools.project_files.text_format import TextFormat, to_utf8
+
+T = TypeVar("T")
+Operation = Literal[" ", "-", "+", "\\"]
+
+MOST_LIKE_BYTES = 1024 * 1024
+LEFTOVER_SECONDS = 3600.0
+_FOLDER = "compare-"
+_DIFF = (
+    "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--text",
+    "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
+_NO_REPOSITORY = NO_CONFIGURATION | {"GIT_DIR": "/dev/null/none", "GIT_ATTR_NOSYSTEM": "1"}
+_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many lines were added and deleted; of binary contents neither is known."""
+
+    additions: int | None
+    deletions: int | None
+    binary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A piece of a difference. Lines are UTF-8 without their newline; after one with the operation `\\` the
+    line before it has no newline at the end of its file."""
+
+    header: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[tuple[Operation, bytes], ...]
+
+    def digest(self, state: str, context: int) -> str:
+        """Return what names this hunk of a difference in this `state`; it begins with the context."""
+        text = b"\n".join(operation.encode() + line for operation, line in self.lines)
+        head = f"{state}\0{self.old_start},{self.new_start}\0".encode()
+        return f"{context}.{xxhash.xxh3_128_hexdigest(head + text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A content as lines are compared: in UTF-8, with its encoding."""
+
+    body: bytes
+    format: TextFormat
+
+    @classmethod
+    def of(cls, content: bytes) -> Text | None:
+        """None for a binary content."""
+        found = to_utf8(content)
+        return None if found is None else cls(*found)
+
+
+Pair = tuple[Text, Text]
+
+
+class LineDiffs:
+    """Compares for one project. `folder` is where git may read and the daemon write."""
+
+    def __init__(self, commands: GitCommands, folder: Path) -> None:
+        self._commands, self._folder = commands, folder
+
+    async def counts(self, pairs: Sequence[Pair]) -> list[Counts]:
+        """Return the counts of each pair. Raises `GitProblem`."""
+        if not pairs:
+            return []
+        found = [Counts(0, 0, binary=False)] * len(pairs)
+
+        async def compare(folder: Path) -> None:
+            answer = await self._git("--numstat", "-z", "--no-renames", folder=folder)
+            fields = answer.split(b"\0")
+            for head, old in zip(fields[::3], fields[1::3], strict=False):
+                added, deleted = head.split(b"\t")[:2]
+                at = int(old.rpartition(b"/")[2])
+                found[at] = Counts(int(added), int(deleted), binary=False)
+
+        await self._among([one.body for one, _ in pairs], [other.body for _, other in pairs], compare)
+        return found
+
+    async def hunks(self, pair: Pair, context: int) -> list[Hunk]:
+        """Return the hunks of one pair. Raises `GitProblem`."""
+
+        async def compare(folder: Path) -> bytes:
+            return await self._git(f"--unified={context}", "--no-renames", folder=folder)
+
+        answer = await self._among([pair[0].body], [pair[1].body], compare)
+        return await asyncio.to_thread(lambda: list(_hunks(answer)))
+
+    async def similar(self, old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
+        """Return the pairs of contents that are alike by half, by their places. Raises `GitProblem`."""
+        if not old or not new:
+            return []
+
+        async def compare(folder: Path) -> bytes:
+            return await self._git("-M50%", f"-l{len(old) * len(new)}", "--name-status", "-z", folder=folder)
+
+        answer = await self._among(old, new, compare, apart=True)
+        fields, found, at = answer.split(b"\0"), [], 0
+        while at + 1 < len(fields):
+            if fields[at].startswith(b"R"):
+                places = [int(name.rpartition(b"/")[2][1:]) for name in fields[at + 1 : at + 3]]
+                found.append((places[0], places[1]))
+                at += 1
+            at += 2
+        return found
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _git(self, *options: str, folder: Path) -> bytes:
+        sides = (str(folder / "a"), str(folder / "b"))
+        # 1: there are differences.
+        return await self._commands.run([*_DIFF, *options, *sides], environment=_NO_REPOSITORY, codes=(0, 1))
+
+    async def _among(
+        self,
+        old: Sequence[bytes],
+        new: Sequence[bytes],
+        compare: Callable[[Path], Awaitable[T]],
+        *,
+        apart: bool = False,
+    ) -> T:
+        """Lay the contents side by side while git compares them. With `apart` none has a counterpart."""
+        folder = self._folder / f"{_FOLDER}{new_id('wtr')}"
+        try:
+            await asyncio.to_thread(_lay, folder, old, new, apart)
+            return await compare(folder)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _lay(folder: Path, old: Sequence[bytes], new: Sequence[bytes], apart: bool) -> None:
+    for leftover in folder.parent.glob(f"{_FOLDER}*"):
+        try:
+            if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(leftover, ignore_errors=True)
+        except OSError:
+            continue
+    for name, contents, mark in (("a", old, "d" if apart else ""), ("b", new, "n" if apart else "")):
+        (folder / name).mkdir(parents=True)
+        for at, content in enumerate(contents):
+            (folder / name / f"{mark}{at}").write_bytes(content)
+
+
+def _hunks(answer: bytes) -> Iterator[Hunk]:
+    lines = answer.split(b"\n")
+    at = next((number for number, line in enumerate(lines) if line.startswith(b"@@ ")), len(lines))
+    while at < len(lines):
+        found = _HEADER.fullmatch(lines[at])
+        if found is None:
+            return
+        begin = at + 1
+        at = begin
+        while at < len(lines) and not lines[at].startswith(b"@@ ") and lines[at]:
+            at += 1
+        body = tuple((_operation(line), line[1:]) for line in lines[begin:at])
+        old, old_lines, new, new_lines = (1 if n is None else int(n) for n in found.groups()[:4])
+        yield Hunk(lines[begin - 1].decode("utf-8", "replace"), old, old_lines, new, new_lines, body)
+
+
+def _operation(line: bytes) -> Operation:
+    sign = chr(line[0])
+    assert sign in (" ", "-", "+", "\\")
+    return sign  # type: ignore[return-value]
+
+
+def without_hunks(text: bytes, hunks: Sequence[Hunk]) -> bytes:
+    """Return the new side of a difference with some of its hunks taken back."""
+    lines = _lines(text)
+    for hunk in sorted(hunks, key=lambda one: one.new_start, reverse=True):
+        start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
+        lines[start : start + hunk.new_lines] = _old_side(hunk)
+    return b"".join(lines)
+
+
+def _old_side(hunk: Hunk) -> list[bytes]:
+    found: list[bytes] = []
+    for (operation, line), follower in zip(hunk.lines, (*hunk.lines[1:], None), strict=True):
+        if operation in (" ", "-"):
+            ends = follower is not None and follower[0] == "\\"
+            found.append(line if ends else line + b"\n")
+    return found
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Return the lines with their newlines; unlike `splitlines` a lone CR ends none."""
+    lines = [line + b"\n" for line in text.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines

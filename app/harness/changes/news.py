@@ -1,0 +1,123 @@
+"""Events of changed files, for sessions that somebody follows.
+
+Owns: when to compare again, and what of it is news. Never: comparing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from app.errors import KagedError
+from app.events.changes import ChangesUpdated
+from app.harness.changes.names import address_of
+from app.harness.changes.service import ChangeList, Changes
+from app.harness.stream.event_hub import EventHub
+from app.storage.models import Session as SessionRow
+
+log = logging.getLogger("kaged.changes")
+
+SHORTEST_SECONDS = 0.5
+LONGEST_SECONDS = 30.0
+COST = 4.0
+"""Comparing takes at most a fifth of the time."""
+BLIND_SECONDS = 5.0
+"""How often files are compared whose tree is not watched."""
+MOST_PATHS = 100
+
+
+@dataclass(slots=True)
+class _Followed:
+    task: asyncio.Task[None]
+    followers: int = 0
+
+
+class ChangeNews:
+    """One task for each followed session; it ends with its last follower."""
+
+    def __init__(self, changes: Changes, hub: EventHub) -> None:
+        self._changes, self._hub = changes, hub
+        self._followed: dict[str, _Followed] = {}
+
+    @asynccontextmanager
+    async def followed(self, session_id: str) -> AsyncIterator[None]:
+        """Publish what changes in a session as long as the block lasts; nothing for one of another daemon."""
+        one = self._followed.get(session_id)
+        if one is None:
+            task = asyncio.create_task(self._follow(session_id), name=f"changes of {session_id}")
+            self._followed[session_id] = one = _Followed(task)
+        one.followers += 1
+        try:
+            yield
+        finally:
+            one.followers -= 1
+            if one.followers == 0:
+                del self._followed[session_id]
+                one.task.cancel()
+                await asyncio.gather(one.task, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        """End all tasks, also those that are followed still."""
+        tasks = [one.task for one in self._followed.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, session_id: str) -> None:
+        try:
+            row = await self._changes.session(session_id)
+            present = self._changes.present(row)
+        except KagedError:
+            return  # another daemon has the files
+        again = asyncio.Event()
+        leave = present.listen(again.set)
+        try:
+            known = await self._states(row)
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(None if present.is_watched else BLIND_SECONDS):
+                        await again.wait()
+                again.clear()
+                known = await self._publish(row, known)
+        finally:
+            leave()
+
+    async def _publish(self, row: SessionRow, known: dict[str, str] | None) -> dict[str, str] | None:
+        """Publish what is new; return what is known now. Takes at least as long as two events are apart."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(SHORTEST_SECONDS)  # what is written together is one piece of news
+        begun = loop.time()
+        found = await self._list(row)
+        cost = loop.time() - begun
+        states = None if found is None else _states_of(found)
+        if found is not None and states is not None and known is not None and states != known:
+            both = {*states.items()} ^ {*known.items()}
+            stream = await self._hub.stream(row.id)
+            stream.emit(
+                ChangesUpdated(
+                    paths=tuple(sorted({path for path, _ in both})[:MOST_PATHS]),
+                    total=len(found.items),
+                    additions=found.additions,
+                    deletions=found.deletions,
+                )
+            )
+        await asyncio.sleep(min(COST * cost, LONGEST_SECONDS))
+        return known if states is None else states
+
+    async def _states(self, row: SessionRow) -> dict[str, str] | None:
+        found = await self._list(row)
+        return None if found is None else _states_of(found)
+
+    async def _list(self, row: SessionRow) -> ChangeList | None:
+        try:
+            return await self._changes.list(row, "start")
+        except KagedError as problem:
+            log.info("the changes of session %s are not known: %s", row.id, problem.message)
+            return None
+
+
+def _states_of(found: ChangeList) -> dict[str, str]:
+    return {address_of(one.change.path): one.change.state for one in found.items}

@@ -1,0 +1,161 @@
+"""The files of a root as they are now, kept up to date by the watch of its tree.
+
+Owns: what has to be looked at again. Never: comparing, or which files count (`checkpoints`). Where the watch
+is not exact, everything is looked at each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.checkpoints.worktrees import Worktrees
+from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
+
+MAX_AGAIN = 500
+"""Where more has changed, everything is looked at: git takes the names as arguments."""
+
+Marks = tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The files at a moment. `version` is another one when anything has changed."""
+
+    version: int
+    entries: Mapping[bytes, TreeEntry]
+    left_out: Mapping[bytes, str]
+
+
+class PresentFiles:
+    """The files of one root, shared by all sessions there."""
+
+    def __init__(self, root: Path, worktrees: Worktrees, watches: TreeWatches) -> None:
+        self.root = root
+        self._worktrees, self._watches = worktrees, watches
+        self._lock = asyncio.Lock()
+        self._watch: TreeWatch | None = None
+        self._leave: Callable[[], None] = lambda: None
+        self._again: set[bytes] = set()
+        self._folders: set[bytes] = set()
+        self._all = True
+        self._unwatched: frozenset[bytes] = frozenset()
+        self._marks: Marks = ()
+        self._known: Present | None = None
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether `listen` is told of every change."""
+        return self._watch is not None and self._watch.exact
+
+    def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
+        """Call `notify` when files may have changed; return a function that ends this."""
+        self._listeners.append(notify)
+        return lambda: self._listeners.remove(notify)
+
+    def close(self) -> None:
+        self._leave()
+
+    async def look(self) -> Present:
+        """Return the files as they are now. Raises `GitProblem`, or `OSError` when the root is gone."""
+        async with self._lock:
+            await self._open_watch()
+            marks = await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
+            everything = self._all or not self.is_watched or self._known is None or marks != self._marks
+            again = self._unwatched | self._again | self._below(self._folders)
+            if everything or len(again) > MAX_AGAIN:
+                return await self._look_at_all(marks)
+            assert self._known is not None
+            return await self._look_again(self._known, again) if again else self._known
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _open_watch(self) -> None:
+        watch = await self._watches.open(self.root)
+        if watch is not self._watch:
+            self._leave()
+            self._watch, self._all = watch, True
+            self._leave = watch.subscribe(self._notice)
+        watch.drain()
+
+    def _notice(self, changes: Sequence[FileChange] | None) -> None:
+        for change in changes or ():
+            name = os.fsencode(change.path)
+            if not change.is_folder:
+                self._again.add(name)
+            elif change.kind == "deleted":
+                self._folders.add(name)
+            elif change.kind == "changed":
+                self._all = True  # its permissions: what is in it may have become readable
+        if changes is None or len(self._again) > MAX_AGAIN:
+            self._all = True
+        for notify in list(self._listeners):
+            notify()
+
+    def _below(self, folders: Collection[bytes]) -> set[bytes]:
+        if not folders or self._known is None:
+            return set()
+        starts = tuple(folder + b"/" for folder in folders)
+        known = (*self._known.entries, *self._known.left_out)
+        return {name for name in known if name.startswith(starts)}
+
+    async def _look_at_all(self, marks: Marks) -> Present:
+        self._begin()
+        try:
+            surveyed = await self._worktrees.survey(self.root)
+        except BaseException:
+            self._all = True
+            raise
+        # The files with git's rules are known only now, at the first look.
+        self._marks = marks or await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
+        self._unwatched = self._not_watched(surveyed.entries)
+        return self._keep(surveyed.entries, surveyed.left_out)
+
+    async def _look_again(self, known: Present, again: Collection[bytes]) -> Present:
+        self._begin()
+        try:
+            surveyed = await self._worktrees.survey(self.root, again)
+        except BaseException:
+            self._all = True
+            raise
+        entries = {name: entry for name, entry in known.entries.items() if name not in again}
+        left_out = {name: why for name, why in known.left_out.items() if name not in again}
+        return self._keep(entries | surveyed.entries, left_out | surveyed.left_out)
+
+    def _begin(self) -> None:
+        """What changes from now on is looked at the next time."""
+        self._again, self._folders, self._all = set(), set(), False
+
+    def _keep(self, entries: dict[bytes, TreeEntry], left_out: dict[bytes, str]) -> Present:
+        known = self._known
+        if known is None or known.entries != entries or known.left_out != left_out:
+            self._known = known = Present(0 if known is None else known.version + 1, entries, left_out)
+        return known
+
+    def _not_watched(self, names: Collection[bytes]) -> frozenset[bytes]:
+        """Return the files whose folder is not watched, such as tracked ones in an ignored folder."""
+        watch = self._watch
+        if watch is None or not watch.exact:
+            return frozenset()
+        folders = {name.rpartition(b"/")[0] for name in names}
+        blind = {folder for folder in folders if not watch.watches(os.fsdecode(folder))}
+        return (
+            frozenset(name for name in names if name.rpartition(b"/")[0] in blind) if blind else frozenset()
+        )
+
+
+def _marks(files: Sequence[Path]) -> Marks:
+    """Return the states of files outside of the tree that decide which files count."""
+    found: list[tuple[int, ...] | None] = []
+    for file in files:
+        try:
+            status = os.stat(file)
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        except OSError:
+            found.append(None)
+    return tuple(found)
