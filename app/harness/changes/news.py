@@ -75,25 +75,25 @@ class ChangeNews:
         again = asyncio.Event()
         leave = present.listen(again.set)
         try:
-            known = await self._states(row)
+            known: dict[str, str] = {}  # the first event has what was changed already
             while True:
+                known = await self._publish(row, known)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(None if present.is_watched else BLIND_SECONDS):
                         await again.wait()
                 again.clear()
-                known = await self._publish(row, known)
         finally:
             leave()
 
-    async def _publish(self, row: SessionRow, known: dict[str, str] | None) -> dict[str, str] | None:
+    async def _publish(self, row: SessionRow, known: dict[str, str]) -> dict[str, str]:
         """Publish what is new; return what is known now. Takes at least as long as two events are apart."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(SHORTEST_SECONDS)  # what is written together is one piece of news
         begun = loop.time()
         found = await self._list(row)
         cost = loop.time() - begun
-        states = None if found is None else _states_of(found)
-        if found is not None and states is not None and known is not None and states != known:
+        states = known if found is None else _states_of(found)
+        if found is not None and states != known:
             both = {*states.items()} ^ {*known.items()}
             stream = await self._hub.stream(row.id)
             stream.emit(
@@ -105,11 +105,7 @@ class ChangeNews:
                 )
             )
         await asyncio.sleep(min(COST * cost, LONGEST_SECONDS))
-        return known if states is None else states
-
-    async def _states(self, row: SessionRow) -> dict[str, str] | None:
-        found = await self._list(row)
-        return None if found is None else _states_of(found)
+        return states
 
     async def _list(self, row: SessionRow) -> ChangeList | None:
         try:
