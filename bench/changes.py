@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.harness.checkpoints import worktree_notes
 from bench.figures import percentile, report, spread
 from tests.driver.sessions import Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import text_reply
@@ -72,6 +73,7 @@ async def timed(driver: Driver, path: str) -> tuple[float, Any]:
 
 
 async def measure(folder: Path) -> None:
+    worktree_notes.NOTE_SECONDS = 600.0  # a busy machine takes its time for the first note
     root = write_project(folder / "large", YAML)
     files = fill(root)
     async with FakeProvider() as fake:

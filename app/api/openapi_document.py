@@ -145,7 +145,7 @@ _NAMING_OTHERS = frozenset(
     }
 )
 """Their query or body names a resource that may not exist."""
-_READ_WHEN_IDLE = frozenset({"export_session"})
+_READS_WITH_CONFLICTS = frozenset({"export_session", "list_changes", "get_change"})
 _WAITING_FOR_RUNS = frozenset({"create_chat_completion"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
@@ -227,7 +227,7 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
     if "{" in path or operation["operationId"] in _NAMING_OTHERS:
         statuses.append("404")
     changes = method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING
-    if changes or operation["operationId"] in _READ_WHEN_IDLE:
+    if changes or operation["operationId"] in _READS_WITH_CONFLICTS:
         statuses.append("409")
     if "requestBody" in operation:
         statuses += ["408", "413"]

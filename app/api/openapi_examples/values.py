@@ -43,6 +43,7 @@ IDS = {
     "ProjectDetail": "prj",
     "PromptEditAnswer": "ped",
     "ProposalAnswer": "tpr",
+    "RevertAnswer": "rvt",
     "RollbackAnswer": "rbk",
     "RunAnswer": "run",
     "RunDetail": "run",

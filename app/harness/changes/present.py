@@ -19,6 +19,8 @@ from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 MAX_AGAIN = 500
 """Where more has changed, everything is looked at: git takes the names as arguments."""
 
+IDLE_SECONDS = 900.0
+
 Marks = tuple[tuple[int, ...] | None, ...]
 
 
@@ -47,6 +49,8 @@ class PresentFiles:
         self._marks: Marks = ()
         self._known: Present | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._looked_at = 0.0
+        self._resting: asyncio.TimerHandle | None = None
 
     @property
     def is_watched(self) -> bool:
@@ -59,12 +63,18 @@ class PresentFiles:
         return lambda: self._listeners.remove(notify)
 
     def close(self) -> None:
+        """Let go of the watch; the next look begins anew."""
         self._leave()
+        self._leave, self._watch, self._all = (lambda: None), None, True
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
 
     async def look(self) -> Present:
         """Return the files as they are now. Raises `GitProblem`, or `OSError` when the root is gone."""
         async with self._lock:
             await self._open_watch()
+            self._rest_later()
             marks = await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
             everything = self._all or not self.is_watched or self._known is None or marks != self._marks
             again = self._unwatched | self._again | self._below(self._folders)
@@ -74,6 +84,22 @@ class PresentFiles:
             return await self._look_again(self._known, again) if again else self._known
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _rest_later(self) -> None:
+        """Let go of the watch when nobody has looked or listened for a while."""
+        loop = asyncio.get_running_loop()
+        self._looked_at = loop.time()
+        if self._resting is None:
+            self._resting = loop.call_later(IDLE_SECONDS, self._rest)
+
+    def _rest(self) -> None:
+        self._resting = None
+        loop = asyncio.get_running_loop()
+        if self._listeners or loop.time() - self._looked_at < IDLE_SECONDS:
+            self._resting = loop.call_later(IDLE_SECONDS, self._rest)
+        elif not self._lock.locked():
+            self.close()
+            self._known = None
 
     async def _open_watch(self) -> None:
         watch = await self._watches.open(self.root)

@@ -31,6 +31,7 @@ from app.harness.changes.edit_records import Edit, EditRecords, edit_records, is
 from app.harness.changes.line_diffs import Counts, Hunk
 from app.harness.changes.names import address_of
 from app.harness.changes.present import Present, PresentFiles
+from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.projects.projects import ProjectRegistry
@@ -210,7 +211,8 @@ class Changes:
         present: Present,
         records: EditRecords,
     ) -> _Compared:
-        repository = None
+        repository: GitObjects | None = None
+        commit: str | None = None
         if baseline.in_git:
             repository = await self._notes.worktrees.repository(self.root_of(row))
             if repository is None:
