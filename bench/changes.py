@@ -43,7 +43,8 @@ def git(root: Path, *arguments: str) -> float:
 
 def fill(root: Path) -> list[Path]:
     """Make the tree, commit it, and return its files."""
-    files = []
+    files: list[Path] = []
+    folder = root
     for number in range(FILES):
         if number % 100 == 0:
             folder = root / f"package_{number // 5000}" / f"part_{number // 100}"

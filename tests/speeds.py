@@ -58,7 +58,6 @@ SLOW: tuple[str, ...] = (
     "tests/migrations/test_every_earlier_schema.py",
     "tests/storage/test_backup.py",
     "tests/e2e/test_kill_workflow.py",
-    "tests/e2e/test_kill_revert.py",
     "tests/harness/changes/",
     "tests/cli/test_changes.py",
     "tests/e2e/test_plan_restart.py",
@@ -882,7 +881,7 @@ CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
 server of a language, a further tier, database, client or address, a further shape of an attack."""
 
 REPEATED: tuple[str, ...] = (
-    "tests/e2e/test_kill_revert.py",
+    "tests/harness/changes/test_kills.py",
     "tests/e2e/test_kill.py",
     "tests/harness/delegation/test_tree.py",
     "tests/e2e/test_kill_workflow.py",

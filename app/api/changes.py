@@ -26,7 +26,7 @@ from app.api.schemas.changes import (
 from app.harness.changes.baselines import SINCE
 from app.harness.changes.line_diffs import Hunk
 from app.harness.changes.names import address_of, name_at
-from app.harness.changes.reverting import RevertWish
+from app.harness.changes.revert_steps import RevertWish
 from app.harness.changes.service import FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.storage.models import Revert
@@ -53,7 +53,7 @@ def _facts(listed: Listed) -> dict[str, Any]:
         "binary": counts.binary,
         "old_mode": _mode(change.then),
         "new_mode": _mode(change.now),
-        "note": change.left_out,
+        "note": change.left_out or counts.note,
         "by": [EditAnswer.model_validate(edit) for edit in listed.by],
         "others": listed.others,
     }
@@ -140,7 +140,8 @@ def _diff_answer(diff: FileDiff, content: bool) -> ChangeDiffAnswer:
 def _shown(diff: FileDiff) -> tuple[list[HunkAnswer] | None, bool]:
     if diff.hunks is None:
         return None, False
-    shown, size = [], 0
+    shown: list[HunkAnswer] = []
+    size = 0
     for hunk in diff.hunks:
         size += sum(len(line) for _, line in hunk.lines)
         if size > MOST_HUNK_BYTES:

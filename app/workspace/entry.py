@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from app.errors import ToolError
 from app.workspace.new_file import (
     LACKING,
+    LEFTOVER_SECONDS,
     is_ours,
     move_name,
     name_aside,
@@ -176,10 +177,10 @@ class Entry(WritablePath):
         with suppress(OSError):
             os.rmdir(self._name, dir_fd=self._directory)
 
-    def remove_leftovers(self) -> None:
-        """Remove what a killed daemon left in the entry's directory."""
+    def remove_leftovers(self, seconds: float = LEFTOVER_SECONDS) -> None:
+        """Remove what a killed daemon left in the entry's directory, and nobody touched for `seconds`."""
         if not self.missing_parents:
-            remove_leftovers(self._directory)
+            remove_leftovers(self._directory, seconds)
 
     def is_the_same(self, before: os.stat_result) -> bool:
         """Tell whether this is still what had the state `before`: a folder the same one, a file the

@@ -248,12 +248,13 @@ def is_ours(name: str) -> bool:
     return _LEFTOVER.fullmatch(name) is not None
 
 
-def remove_leftovers(directory: int) -> int:
+def remove_leftovers(directory: int, seconds: float = LEFTOVER_SECONDS) -> int:
     """Remove what a daemon left that was killed, and return how many entries there were.
 
-    Ours by name and kind, and not touched for an hour: no write takes that long. Putting an old
-    file aside touches its entry only, hence the time of the last change of either."""
-    oldest = time.time() - LEFTOVER_SECONDS
+    Ours by name and kind, and not touched for `seconds`: no write takes an hour, and where nothing is written
+    yet there is no need to wait. Putting an old file aside touches its entry only, hence the time of the last
+    change of either."""
+    oldest = time.time() - seconds
     removed = 0
     with suppress(OSError):
         opened = os.open(".", DIRECTORY, dir_fd=directory)

@@ -16,13 +16,15 @@ from app.harness.changes.line_diffs import MOST_LIKE_BYTES, Counts, LineDiffs, P
 from app.harness.checkpoints.file_survey import MAX_FILE_BYTES, TOO_LARGE
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
-from app.tools.processes.git_commands import GitProblem
+from app.tools.processes.git_commands import GitProblem, TooMuchOutput
 from app.tools.project_files.read_tracker import digest_of
 
 PORTION = 100
 """Changes whose contents are in memory at once."""
 MOST_COUNTED = 5_000
 MOST_KNOWN = 50_000
+CHANGES = "it changes at this moment"
+NOT_KEPT = "its earlier content is not kept"
 NOTHING = Counts(0, 0, binary=False)
 UNKNOWN = Counts(None, None, binary=False)
 BINARY = Counts(None, None, binary=True)
@@ -56,32 +58,33 @@ class Counting:
             return NOTHING
         return self._known.get(_key(one), UNKNOWN)
 
-    async def count(self, changes: Sequence[Changed]) -> None:
-        """Count what is not counted yet, up to a number. Raises `GitProblem`."""
-        lacking = [one for one in changes if one.status != "mode" and not self._is_counted(one)]
+    async def count(self, changes: Sequence[Changed]) -> int:
+        """Count what is not counted yet, up to a number; return how many are left. Raises `GitProblem`."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
             self.digests.clear()
-        lacking = lacking[:MOST_COUNTED]
-        for start in range(0, len(lacking), PORTION):
+        lacking = [one for one in changes if one.status != "mode" and not self._is_counted(one)]
+        for start in range(0, len(lacking[:MOST_COUNTED]), PORTION):
             some = lacking[start : start + PORTION]
             await self._count(some, await self.sides(some))
+        return max(0, len(lacking) - MOST_COUNTED)
 
     async def sides(self, changes: Sequence[Changed]) -> list[Sides]:
         """Return the contents of changes. Raises `GitProblem`."""
         present = await self._worktrees.read(self._root, [one.path for one in changes if one.now is not None])
         objects = await self._worktrees.objects(self._root)
-        old = await contents_of(objects, [one.then for one in changes])
+        old, lacking = await contents_of(objects, [one.then for one in changes])
         found = []
         for one in changes:
             then = None if one.then is None else old.get(one.then.oid)
             entry, content = present.get(one.path, (None, None))
             problem = one.left_out
             if one.then is not None and then is None:
-                problem = TOO_LARGE
+                problem = lacking[one.then.oid]
             elif one.now is not None and (entry is None or entry.oid != one.now.oid):
-                problem = "it changes at this moment"
-            found.append(Sides(then, content if problem is None else None, problem))
+                problem = CHANGES
+            is_now = entry is not None and one.now is not None and entry.oid == one.now.oid
+            found.append(Sides(then, content if is_now else None, problem))
         return found
 
     async def renamed(self, changes: list[Changed]) -> list[Changed]:
@@ -117,6 +120,8 @@ class Counting:
                 self.digests[one.now.oid] = digests[at] or ""
             if side.problem is None:
                 self._known[_key(one)] = counted.get(at, BINARY)
+            elif side.problem != CHANGES:
+                self._known[_key(one)] = Counts(None, None, binary=False, note=side.problem)
 
     async def _counts(self, pairs: Sequence[Pair]) -> list[Counts]:
         try:
@@ -161,19 +166,24 @@ def pair_of(sides: Sides) -> Pair | None:
     return None if old is None or new is None else (old, new)
 
 
-async def contents_of(objects: StoredObjects, entries: Iterable[TreeEntry | None]) -> dict[str, bytes]:
-    """Return contents by object; what is too large is left out. Raises `GitProblem`."""
+async def contents_of(
+    objects: StoredObjects, entries: Iterable[TreeEntry | None]
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return contents by object, and why others are not among them. Raises `GitProblem`."""
     oids = sorted({entry.oid for entry in entries if entry is not None})
-    found: dict[str, bytes] = {}
     try:
-        found = await objects.contents(oids, PORTION * MAX_FILE_BYTES // 10)
+        return await objects.contents(oids, PORTION * MAX_FILE_BYTES // 10), {}
     except GitProblem:
-        for oid in oids:
-            try:
-                found |= await objects.contents([oid], MAX_FILE_BYTES)
-            except GitProblem:
-                continue
-    return found
+        found: dict[str, bytes] = {}
+        lacking: dict[str, str] = {}
+    for oid in oids:
+        try:
+            found |= await objects.contents([oid], MAX_FILE_BYTES)
+        except TooMuchOutput:
+            lacking[oid] = TOO_LARGE
+        except GitProblem:
+            lacking[oid] = NOT_KEPT
+    return found, lacking
 
 
 def _key(one: Changed) -> Key:

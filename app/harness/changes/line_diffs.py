@@ -38,11 +38,13 @@ _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many lines were added and deleted; of binary contents neither is known."""
+    """How many lines were added and deleted; of binary contents neither is known, and where `note` says
+    why."""
 
     additions: int | None
     deletions: int | None
     binary: bool
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

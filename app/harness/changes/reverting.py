@@ -12,16 +12,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.cages.protected_names import is_protected
 from app.errors import Conflict, KagedError, NotFound, ToolError
-from app.harness.changes.line_diffs import Hunk, Text, without_hunks
-from app.harness.changes.names import address_of, name_at
-from app.harness.changes.service import Changes, FileDiff, Listed, state_digest
+from app.harness.changes.line_diffs import Text, without_hunks
+from app.harness.changes.names import address_of
+from app.harness.changes.revert_steps import (
+    RACES,
+    Content,
+    Entry,
+    RevertWish,
+    Step,
+    changed_since,
+    check_names,
+    chosen_hunks,
+    context_of,
+    file_changes,
+    not_changed,
+    remove_leftovers,
+    stored_entry,
+    writes_of_steps,
+)
+from app.harness.changes.service import Changes, Listed, state_digest
 from app.harness.checkpoints.file_writes import as_details
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
@@ -34,43 +48,11 @@ from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.tools.contract.ports import FileWrite
 from app.tools.processes.git_commands import GitProblem
-from app.tools.project_files.read_tracker import digest_of
 from app.tools.project_files.text_format import from_utf8
 from app.workspace import Workspace
 
 log = logging.getLogger("kaged.changes")
 T = TypeVar("T")
-
-Entry = TreeEntry | None
-_RACES = frozenset(
-    {"file_changed_since_read", "file_exists", "file_not_found", "is_directory", "symbolic_link"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RevertWish:
-    """What is taken back. `hunks` are digests of a difference; None is the whole file. `digest` is that of
-    the difference that was looked at."""
-
-    path: bytes
-    since: str = "start"
-    hunks: Sequence[str] | None = None
-    digest: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What a file holds, or is to hold: its entry and content, both None where there is no file."""
-
-    entry: Entry
-    content: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    path: bytes
-    before: _Content
-    after: _Content
 
 
 class Reverts:
@@ -114,15 +96,15 @@ class Reverts:
     async def _revert(self, row: SessionRow, wish: RevertWish, actor: str) -> Revert:
         listed = await self._changes.find(row, wish.since, wish.path)
         if listed is None:
-            raise _gone(wish)
+            raise not_changed(wish)
         if wish.digest is not None and wish.digest != state_digest(listed.change):
-            raise _changed(wish.path)
+            raise changed_since(wish.path)
         change = listed.change
         touched = [
             change.path,
             *([] if change.old_path is None or wish.hunks is not None else [change.old_path]),
         ]
-        _check_names(touched)
+        check_names(touched)
         if change.left_out is not None:
             raise Conflict(
                 f"{address_of(change.path)} is {change.left_out}: what it held is not kept.",
@@ -133,8 +115,10 @@ class Reverts:
             self._whole(row, listed, objects) if wish.hunks is None else self._hunks(row, wish, objects)
         )
         revert = await self._begin(row, wish, steps, objects, actor)
-        await self._apply(row, revert, objects, _plan(revert), lambda uow: uow.reverts.remove(revert.id))
-        wrote = _writes(steps)
+        await self._apply(
+            row, revert, objects, file_changes(revert), lambda uow: uow.reverts.remove(revert.id)
+        )
+        wrote = writes_of_steps(steps)
         done = {
             "under_way": False,
             "applied_at": now_ms(),
@@ -142,24 +126,24 @@ class Reverts:
         }
         return await self._end(row, revert, done, "changes.reverted", actor)
 
-    async def _whole(self, row: SessionRow, listed: Listed, objects: StoredObjects) -> list[_Step]:
+    async def _whole(self, row: SessionRow, listed: Listed, objects: StoredObjects) -> list[Step]:
         change = listed.change
         present = await self._present(row, [(change.path, change.now)])
-        then = _Content(None, None)
+        then = Content(None, None)
         if change.then is not None:
             contents = await objects.contents([change.then.oid], 2**30)
-            then = _Content(change.then, contents[change.then.oid])
+            then = Content(change.then, contents[change.then.oid])
         now = present[change.path]
         if change.old_path is None:
-            return [_Step(change.path, now, then)]
+            return [Step(change.path, now, then)]
         await self._present(row, [(change.old_path, None)])
-        nothing = _Content(None, None)
-        return [_Step(change.path, now, nothing), _Step(change.old_path, nothing, then)]
+        nothing = Content(None, None)
+        return [Step(change.path, now, nothing), Step(change.old_path, nothing, then)]
 
-    async def _hunks(self, row: SessionRow, wish: RevertWish, objects: StoredObjects) -> list[_Step]:
-        context = _context_of(wish.hunks or ())
+    async def _hunks(self, row: SessionRow, wish: RevertWish, objects: StoredObjects) -> list[Step]:
+        context = context_of(wish.hunks or ())
         diff = await self._changes.diff(row, wish.since, wish.path, context)
-        hunks = _chosen(diff, wish)
+        hunks = chosen_hunks(diff, wish)
         content, entry = diff.sides.new, diff.listed.change.now
         text = None if content is None else Text.of(content)
         if text is None or entry is None or content is None:
@@ -171,20 +155,20 @@ class Reverts:
         except ToolError as problem:
             raise Conflict(f"{address_of(wish.path)}: {problem.message}", reason=problem.code) from None
         made = TreeEntry(entry.mode, objects.oid(after))
-        return [_Step(wish.path, _Content(entry, content), _Content(made, after))]
+        return [Step(wish.path, Content(entry, content), Content(made, after))]
 
-    async def _present(self, row: SessionRow, wanted: Sequence[tuple[bytes, Entry]]) -> dict[bytes, _Content]:
+    async def _present(self, row: SessionRow, wanted: Sequence[tuple[bytes, Entry]]) -> dict[bytes, Content]:
         """Return what files hold. Raises `Conflict` when that is not what is wanted."""
         root = self._changes.root_of(row)
         found = await self._worktrees.read(root, [path for path, _ in wanted])
-        contents = {path: _Content(*found.get(path, (None, None))) for path, _ in wanted}
+        contents = {path: Content(*found.get(path, (None, None))) for path, _ in wanted}
         for path, entry in wanted:
             if contents[path].entry != entry:
-                raise _changed(path)
+                raise changed_since(path)
         return contents
 
     async def _begin(
-        self, row: SessionRow, wish: RevertWish, steps: Sequence[_Step], objects: StoredObjects, actor: str
+        self, row: SessionRow, wish: RevertWish, steps: Sequence[Step], objects: StoredObjects, actor: str
     ) -> Revert:
         """Keep what the files hold and are to hold, and store that the revert begins."""
         kept: dict[bytes, TreeEntry] = {}
@@ -207,8 +191,8 @@ class Reverts:
                 "files": [
                     {
                         "path": address_of(step.path),
-                        "before": _stored(step.before.entry),
-                        "after": _stored(step.after.entry),
+                        "before": stored_entry(step.before.entry),
+                        "after": stored_entry(step.after.entry),
                     }
                     for step in steps
                 ],
@@ -226,7 +210,7 @@ class Reverts:
             raise Conflict("This revert is undone already.", reason="already_undone")
         if revert.applied_at is None:
             raise Conflict("This revert is not complete.", reason="changed_since")
-        plan = _plan(revert, back=True)
+        plan = file_changes(revert, back=True)
         await self._present(row, [(os.fsencode(one.path), one.now) for one in plan])
         objects = await self._worktrees.objects(self._changes.root_of(row))
         await self._storage.write(lambda uow: uow.reverts.update(revert_id, under_way=True), durable=True)
@@ -253,8 +237,8 @@ class Reverts:
         except Conflict as problem:
             if problem.details.get("reason") != "partly_applied":  # else `settle` ends it
                 await self._storage.write(take_back, durable=True)
-            if problem.details.get("reason") in _RACES:
-                raise _changed(os.fsencode(plan[0].path)) from None
+            if problem.details.get("reason") in RACES:
+                raise changed_since(os.fsencode(plan[0].path)) from None
             raise
         except GitProblem as problem:
             await self._storage.write(take_back, durable=True)
@@ -275,9 +259,11 @@ class Reverts:
 
     async def _settle(self, row: SessionRow, revert: Revert) -> None:
         back = revert.applied_at is not None
-        plan = _plan(revert, back=back)
+        plan = file_changes(revert, back=back)
         root = self._changes.root_of(row)
         objects = await self._worktrees.objects(root)
+        workspace = Workspace(root, closed=self._worktrees.closed)
+        await asyncio.to_thread(remove_leftovers, workspace, plan)
         found = await self._worktrees.read(root, [os.fsencode(one.path) for one in plan])
         now = {one.path: found.get(os.fsencode(one.path), (None, b""))[0] for one in plan}
         if not any(now[one.path] == one.then for one in plan):
@@ -290,7 +276,6 @@ class Reverts:
             return
         left = [one for one in plan if now[one.path] == one.now and one.now != one.then]
         if left:
-            workspace = Workspace(root, closed=self._worktrees.closed)
             await restore_files(workspace, objects, FilePlan(revert.tree, revert.tree, tuple(left), ()))
         wrote = as_details(await self._wrote(objects, plan))
         values: dict[str, Any] = {"under_way": False}
@@ -301,86 +286,9 @@ class Reverts:
 
     async def _wrote(self, objects: StoredObjects, plan: Sequence[FileChange]) -> list[FileWrite]:
         contents = await objects.contents([one.then.oid for one in plan if one.then is not None], 2**30)
-        after = [_Content(one.then, None if one.then is None else contents[one.then.oid]) for one in plan]
-        nothing = _Content(None, None)
+        after = [Content(one.then, None if one.then is None else contents[one.then.oid]) for one in plan]
+        nothing = Content(None, None)
         steps = [
-            _Step(os.fsencode(one.path), nothing, content) for one, content in zip(plan, after, strict=True)
+            Step(os.fsencode(one.path), nothing, content) for one, content in zip(plan, after, strict=True)
         ]
-        return _writes(steps)
-
-
-def _plan(revert: Revert, *, back: bool = False) -> list[FileChange]:
-    """Return what a revert does to files, or its undo."""
-    found = []
-    for one in revert.details["files"]:
-        before, after = _entry(one["before"]), _entry(one["after"])
-        path = os.fsdecode(name_at(one["path"]))
-        found.append(FileChange(path, after, before) if back else FileChange(path, before, after))
-    return found
-
-
-def _writes(steps: Sequence[_Step]) -> list[FileWrite]:
-    found = []
-    for step in steps:
-        content = step.after.content
-        found.append(FileWrite(os.fsdecode(step.path), None if content is None else digest_of(content).hex()))
-    return found
-
-
-def _stored(entry: Entry) -> list[str] | None:
-    return None if entry is None else [entry.mode, entry.oid]
-
-
-def _entry(stored: Sequence[str] | None) -> Entry:
-    return None if stored is None else TreeEntry(stored[0], stored[1])
-
-
-def _context_of(hunks: Sequence[str]) -> int:
-    """Return the context that the hunks were asked for with; their digests begin with it."""
-    found = {one.partition(".")[0] for one in hunks}
-    if len(found) != 1 or not (context := found.pop()).isdigit() or len(context) > 4:
-        raise Conflict(
-            "These hunks are not of one difference: take them from one answer.", reason="changed_since"
-        )
-    return int(context)
-
-
-def _chosen(diff: FileDiff, wish: RevertWish) -> list[Hunk]:
-    known = {one.digest(diff.digest, diff.context): one for one in diff.hunks or ()}
-    wanted: Collection[str] = dict.fromkeys(wish.hunks or ())
-    if not all(one in known for one in wanted):
-        raise _changed(wish.path)
-    return [known[one] for one in wanted]
-
-
-def _check_names(paths: Sequence[bytes]) -> None:
-    for path in paths:
-        try:
-            text = path.decode("utf-8")
-        except UnicodeDecodeError:
-            raise Conflict(
-                f"{address_of(path)}: the name is not UTF-8, and kaged writes no such file. Restore it with "
-                "git or a command.",
-                reason="name_not_utf8",
-            ) from None
-        if any(map(is_protected, text.split("/"))):
-            raise Conflict(
-                f"{text} has a protected name: programs run or obey it. Change it with an editor or git.",
-                reason="protected_name",
-            )
-
-
-def _gone(wish: RevertWish) -> KagedError:
-    if wish.digest is not None or wish.hunks is not None:
-        return _changed(wish.path)
-    shown = address_of(wish.path)
-    return NotFound(f"{shown} does not differ from the baseline {wish.since}.", reason="not_changed")
-
-
-def _changed(path: bytes) -> Conflict:
-    shown = address_of(path)
-    return Conflict(
-        f"{shown} is not what the difference was of any more; nothing was changed. Look at it again.",
-        reason="changed_since",
-        details={"path": shown},
-    )
+        return writes_of_steps(steps)

@@ -186,7 +186,7 @@ class Changes:
                 raise
             return await self._recorded_alone(root, records, str(problem))
         compared = await self._compared(row, root, since, baseline, present, records)
-        await root.counting.count(compared.changes)
+        left = await root.counting.count(compared.changes)
         expected = await asyncio.to_thread(records.expected, compared.then)
         names = [name for one in compared.changes for name in (one.path, one.old_path) if name is not None]
         by = records.by_path(names)
@@ -199,7 +199,8 @@ class Changes:
                     not is_explained(one, expected, compared.then, root.counting.digests),
                 )
                 for one in compared.changes
-            ]
+            ],
+            f"the lines of {left} files are not counted yet: ask again" if left else None,
         )
 
     async def _compared(

@@ -18,6 +18,7 @@ from pathlib import Path
 from app.errors import ToolError
 from app.harness.checkpoints.stored_objects import LINK, TreeEntry
 from app.workspace import RootFolder, Workspace
+from app.workspace.new_file import is_ours
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """A larger file is left out, and is not touched by a rollback."""
@@ -65,6 +66,8 @@ class FileSurvey:
         with self._opened() as root, _Folders(root) as folders:
             for name in names:
                 seen.pop(name, None)
+                if is_ours(os.fsdecode(name.rpartition(b"/")[2])):
+                    continue  # it lies there while files are being written
                 if closed and _is_in(name, closed):
                     found.left_out[name] = "it belongs to the daemon"
                     continue

@@ -22,7 +22,7 @@ from app.harness.checkpoints.stored_objects import (
     StoredObjects,
     TreeEntry,
 )
-from app.tools.processes.git_commands import GitProblem
+from app.tools.processes.git_commands import GitProblem, TooMuchOutput
 from app.workspace import RootFolder
 from app.workspace.ignore_rules import VERSION_CONTROL, IgnoreRules, read_rules
 
@@ -70,7 +70,7 @@ class PlainObjects(StoredObjects):
                 found[oid] = self._object(oid)
                 size += len(found[oid])
                 if size > limit:
-                    raise GitProblem(f"the contents are larger than {limit} bytes")
+                    raise TooMuchOutput(f"the contents are larger than {limit} bytes")
             return found
 
         return await asyncio.to_thread(read)

@@ -18,11 +18,12 @@ from tests.fakes.provider_server import FakeProvider
 from tests.harness.changes.desk import files
 from tests.harness.checkpoints.test_files import YAML, repository, shell
 
-KILLS = rounds(8, 100)
+KILLS = rounds(4, 100)
 LINES = "".join(f"line {number}\n" for number in range(400))
 
 
 @pytest.mark.requirement("changes.revert")
+@pytest.mark.timeout(120 + KILLS * 20)
 async def test_a_killed_revert_leaves_old_or_new_files_and_can_be_undone(
     tmp_path: Path, fake: FakeProvider
 ) -> None:
