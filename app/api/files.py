@@ -171,7 +171,9 @@ async def search_files(
     name count more; of equals the shorter name is first, then what was changed last. The first search of a
     project takes longer: it lists the files."""
     query = NameQuery.parse(q, files=kind != "folder", folders=kind != "file")
-    found = await services.management.folders.files.search(FileAddress(project_id, ".", session_id), query, limit)
+    found = await services.management.folders.files.search(
+        FileAddress(project_id, ".", session_id), query, limit
+    )
     hits = [
         FileHit(
             path=one.path,

@@ -64,6 +64,9 @@ class Cage:
     hides_special_files: bool = True
     """Pipes, sockets and devices in what may only be read are hidden; not needed where only programs of the
     daemon run."""
+    protects_names: bool = True
+    """Protected names in what may be written are read-only; not where the daemon's git acts for an
+    operator."""
 
     @classmethod
     def of_agent(

@@ -41,4 +41,6 @@ def open_workspaces(
 def tend_workspaces(services: Services) -> Coroutine[None, None, None]:
     """Return what removes workspaces that nobody needs, of the projects that are loaded here."""
     loaded = services.projects.find
-    return services.management.folders.workspaces.look_forever(lambda project_id: loaded(project_id) is not None)
+    return services.management.folders.workspaces.look_forever(
+        lambda project_id: loaded(project_id) is not None
+    )

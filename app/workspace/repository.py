@@ -1,13 +1,31 @@
 """The git repository that a folder belongs to.
 
-Owns: finding the repository without git, and git's option that accepts a repository of another user. Never:
-running git.
+Owns: finding the repository and its folders without git, and git's option that accepts a repository of
+another user. Never: running git.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+_MAX_LINE = 4096
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+_MAX_ALTERNATES = 5
+"""How far git itself follows repositories that share objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFolders:
+    """Where a repository lies, by real paths. `top` is its working tree. `own` holds its HEAD and index,
+    `common` its objects and refs: they differ in a linked working tree."""
+
+    top: Path
+    own: Path
+    common: Path
 
 
 def repository_above(root: Path) -> Path | None:
@@ -42,3 +60,66 @@ def accepting(repository: Path, root: Path) -> tuple[str, ...]:
     except OSError:
         return ()
     return ("-c", f"safe.directory={repository}") if project == repository or one_owner else ()
+
+
+def repository_folders(root: Path) -> RepositoryFolders | None:
+    """Return the folders of the repository that the folder `root` lies in, also where they lie elsewhere
+    (a linked working tree, a submodule); None where there is none. A project may name any folder: only one
+    that looks like a repository's counts. Blocks."""
+    top = repository_above(root)
+    if top is None:
+        return None
+    named = first_line(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
+    own = Path(os.path.realpath(top / (named or ".git")))
+    common = Path(os.path.realpath(own / (first_line(own / "commondir") or ".")))
+    if not (os.path.isfile(own / "HEAD") and os.path.isdir(common / "objects")):
+        return None
+    return RepositoryFolders(top, own, common)
+
+
+def shared_objects(objects: Path) -> list[Path]:
+    """Return the folders of other repositories whose objects the repository with the folder `objects` shares:
+    those of its alternates, and of theirs. Blocks."""
+    found: dict[Path, None] = {}
+    level = [objects]
+    for _ in range(_MAX_ALTERNATES):
+        level = [other for one in level for other in _alternates(one) if other not in found]
+        found |= dict.fromkeys(level)
+    return list(found)
+
+
+def _alternates(objects: Path) -> Iterator[Path]:
+    for line in (_beginning_of(objects / "info" / "alternates") or "").split("\n"):
+        other = Path(os.path.realpath(objects / _unquoted(line)))
+        if line and other.name == "objects" and os.path.isfile(other.parent / "HEAD"):
+            yield other
+
+
+def _unquoted(line: str) -> str:
+    """Return a path that git may have quoted: bytes that are not plain as octal digits."""
+    if not (line.startswith('"') and line.endswith('"')):
+        return line
+    raw = line[1:-1].encode("utf-8", "surrogateescape")
+    plain = _OCTAL.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), raw)
+    return os.fsdecode(plain.replace(b"\0", b""))
+
+
+def _beginning_of(file: Path) -> str | None:
+    """Return the beginning of a small file; None when there is none such."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = os.read(descriptor, _MAX_LINE).decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return text if "\0" not in text else None
+
+
+def first_line(file: Path, start: str = "") -> str | None:
+    """Return the first line of a small file without its beginning; None when there is none such. Blocks."""
+    line = (_beginning_of(file) or "").partition("\n")[0]
+    return line.removeprefix(start).strip() or None if line.startswith(start) else None

@@ -100,8 +100,9 @@ def open_places(
     places = Places()
     try:
         for mount in _ordered([*mounts, *cage.mounts]):
-            _add(mount, root, places, cage.repository)
-        for bound in [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]:
+            _add(mount, root if cage.protects_names else None, places, cage.repository)
+        writable = [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]
+        for bound in writable if cage.protects_names else ():
             _protect(bound, places, cage, known, rules_of)
         for bound in list(places.inner):
             _pin(bound, places)
@@ -136,7 +137,8 @@ def _ordered(mounts: Iterable[Mount]) -> list[Mount]:
     return sorted(counting.values(), key=lambda mount: _depth(str(mount.path)))
 
 
-def _add(mount: Mount, root: Path, places: Places, repository: Path | None) -> None:
+def _add(mount: Mount, root: Path | None, places: Places, repository: Path | None) -> None:
+    """Add a place. Below `root` protected names are read-only, but for the folder `repository`."""
     path = str(mount.path)
     places.seen[path] = identity(path)
     if mount.mode == "deny":
@@ -153,7 +155,7 @@ def _add(mount: Mount, root: Path, places: Places, repository: Path | None) -> N
     if not (folder or stat.S_ISREG(found.st_mode)):
         return
     how: How = "hidden" if mount.mode == "deny" else mount.mode
-    if how == "rw" and mount.path.is_relative_to(root) and mount.path != repository:
+    if how == "rw" and root is not None and mount.path.is_relative_to(root) and mount.path != repository:
         below = mount.path.relative_to(root).parts
         how = "ro" if any(is_protected(name) for name in below) else "rw"
     bound = Bound(path, how, (found.st_dev, found.st_ino), descriptor, folder)

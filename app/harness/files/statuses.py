@@ -17,8 +17,7 @@ from pathlib import Path
 from app.harness.files.git_status import ARGUMENTS, RepositoryStatus, parse_status
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem
-from app.tools.processes.project_cage import line_of
-from app.workspace.repository import repository_above
+from app.workspace.repository import first_line, repository_above
 from app.workspace.tree_watch import TreeWatches
 
 WAIT_SECONDS = 5.0
@@ -162,11 +161,11 @@ def _counts(known: _Known, key: _Key) -> bool:
 def _signature(repository: Path) -> tuple[object, ...]:
     """Return what differs after git has changed its index, its branch or its rules. Blocks."""
     folder = repository / ".git"
-    elsewhere = line_of(folder, "gitdir: ") if os.path.isfile(folder) else None
+    elsewhere = first_line(folder, "gitdir: ") if os.path.isfile(folder) else None
     if elsewhere is not None:
         folder = Path(os.path.normpath(repository / elsewhere))
-    common = folder / (line_of(folder / "commondir") or ".")
-    head = line_of(folder / "HEAD")
+    common = folder / (first_line(folder / "commondir") or ".")
+    head = first_line(folder / "HEAD")
     places = [folder / "index", folder / "info" / "sparse-checkout", common / "info" / "exclude"]
     places += [folder / "config.worktree", common / "config", common / "packed-refs"]
     if head is not None and head.startswith("ref: refs/"):

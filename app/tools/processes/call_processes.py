@@ -23,15 +23,18 @@ from app.tools.contract.call import ToolCallContext
 from app.tools.processes.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
 from app.tools.processes.project_cage import (
     GitPlaces,
+    GitWork,
     cage_for_caller,
     cage_for_folder,
     cage_for_git,
+    cage_for_operator,
     cage_for_reading,
     programs_for_reading,
     shows_something,
 )
 from app.tools.processes.workspace_repository import with_repository
 from app.workspace.own_places import may_be_workspace
+from app.workspace.repository import RepositoryFolders
 
 log = logging.getLogger("kaged.cages")
 
@@ -217,6 +220,17 @@ class CallProcesses:
         for key in [key for key in self._idle if key.startswith(start)]:
             self._idle.pop(key).cancel()
             await self._cages.end(key)
+
+    async def of_operator(
+        self, root: Path, folders: RepositoryFolders, also: Sequence[Path], work: GitWork
+    ) -> ChildStarter:
+        """Return what starts git for an operator's work in the repository of the project at `root`: in a
+        cage of its own, or with the daemon's rights where there are no cages."""
+        if not self.has_cages:
+            return self._children
+        held = replace(work, apart=self.tier.name == "full")
+        cage = await asyncio.to_thread(cage_for_operator, root, folders, self._closed, also, held)
+        return await self._looking(root, cage)
 
     async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
         """Return, once, the notes on its cage for a caged caller: names taken away, hosts refused, limits

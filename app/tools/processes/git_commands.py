@@ -11,7 +11,8 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.child import Finished, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 from app.programs import ENVIRONMENT, search_path
 from app.tools.processes.call_processes import CallProcesses
@@ -113,34 +114,58 @@ class GitCommands:
         Raises `GitProblem`."""
         try:
             children = await self._processes.of_repository(self._root, self._places)
-            done = await children.run(
-                ["git", *self._options, *arguments],
-                owner="git",
-                cwd=cwd or self._root,
-                env=self._environment | NO_PROGRAMS | dict(environment or {}),
-                input=given,
-                seconds=seconds,
-                max_output=most,
-            )
-        except SpawnFailed as problem:
-            raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
         except ToolError as problem:
             raise GitProblem(f"git cannot be run: {problem.message}") from None
-        if done.timed_out:
-            raise GitProblem(f"git {arguments[0]} took more than {seconds:.0f} s")
-        if done.truncated:
-            raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
-        if done.exit_code not in codes:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            first = said[0][:300] if said else f"exit code {done.exit_code}"
-            none = NO_REPOSITORY in first
-            raise GitProblem(
-                NO_REPOSITORY if none else f"git {arguments[0]}: {first}",
-                expected=none,
-                exit_code=done.exit_code,
-                output=done.stdout,
-            )
-        return done.stdout
+        own = self._environment | NO_PROGRAMS | dict(environment or {})
+        command = ["git", *self._options, *arguments]
+        done = await run_git(children, command, cwd or self._root, own, given, seconds=seconds, most=most)
+        return checked(done, arguments[0], most, codes)
+
+
+async def run_git(
+    children: ChildStarter,
+    command: Sequence[str | bytes],
+    folder: Path,
+    environment: Mapping[str, str],
+    given: bytes = b"",
+    *,
+    seconds: float = SECONDS,
+    most: int = MAX_OUTPUT,
+) -> Finished:
+    """Run git in a folder to its end. Raises `GitProblem` when it cannot be run."""
+    try:
+        return await children.run(
+            command,
+            owner="git",
+            cwd=folder,
+            env=environment,
+            input=given,
+            seconds=seconds,
+            max_output=most,
+        )
+    except SpawnFailed as problem:
+        raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
+    except ToolError as problem:
+        raise GitProblem(f"git cannot be run: {problem.message}") from None
+
+
+def checked(done: Finished, verb: str, most: int = MAX_OUTPUT, codes: Collection[int] = (0,)) -> bytes:
+    """Return what a command printed. Raises `GitProblem` unless it ended well."""
+    if done.timed_out:
+        raise GitProblem(f"git {verb} took too long")
+    if done.truncated:
+        raise TooMuchOutput(f"git {verb} answered more than {most} bytes")
+    if done.exit_code not in codes:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        first = said[0][:300] if said else f"exit code {done.exit_code}"
+        none = NO_REPOSITORY in first
+        raise GitProblem(
+            NO_REPOSITORY if none else f"git {verb}: {first}",
+            expected=none,
+            exit_code=done.exit_code,
+            output=done.stdout,
+        )
+    return done.stdout
 
 
 def filters_off(listed: bytes) -> dict[str, str]:

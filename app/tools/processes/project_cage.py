@@ -6,8 +6,7 @@ Owns: the folders of such a cage. Never: the cage of an agent (`app.cages.cage`)
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,26 @@ from typing import Any
 import app
 from app.cages.cage import Cage, Mount
 from app.programs import find_program, own_packages
-from app.workspace.repository import repository_top
+from app.workspace.repository import RepositoryFolders, repository_folders, repository_top, shared_objects
+
+
+@dataclass(frozen=True, slots=True)
+class GitWork:
+    """What a command of git may write: with `writes` index, objects, refs, logs and HEAD of the repository,
+    with `files` its working tree as well. `apart`: what git obeys stays read-only in the repository's folder
+    (settings, hooks, submodules); a cage without mounts cannot hold that."""
+
+    writes: bool = False
+    files: bool = False
+    apart: bool = True
+
 
 OWN_FOLDERS = (Path(app.__file__).parent, own_packages())
 """The daemon's own programs that run in such a cage, with their settings."""
 OWN_PROGRAMS = ("rg", "ast-grep")
 RULES_FILE = ".gitignore"
-MAX_LINE = 4096
-_OCTAL = re.compile(rb"\\([0-7]{3})")
-MAX_ALTERNATES = 5
-"""How far git itself follows repositories that share objects."""
+STEERING = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "gitdir", "worktrees")
+"""What of a repository's own folder says what git does, or belongs to other repositories."""
 
 
 def programs_for_reading(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -124,17 +133,38 @@ def cage_for_git(root: Path, places: GitPlaces, closed: Sequence[Path]) -> Cage:
     return Cage(mounts=mounts, hides_special_files=False, takes_new_names=False)
 
 
+def cage_for_operator(
+    root: Path, folders: RepositoryFolders, closed: Sequence[Path], also: Sequence[Path], work: GitWork
+) -> Cage:
+    """Return the cage in which the daemon's git works for an operator in the repository of the project at
+    `root`. It reads that and the files `also`, and writes what the `work` needs, nothing by a protected name
+    that git itself would not write."""
+    shown = [root, *above(root), *_repository_places(root, closed), *also]
+    own = dict.fromkeys((folders.common, folders.own))
+    written = {*(own if work.writes else ()), *((folders.top,) if work.files else ())}
+    mounts = [Mount(path, "rw") for path in written]
+    mounts += [
+        Mount(path, "ro")
+        for path in dict.fromkeys(shown)
+        if path not in written and not (work.files and path.is_relative_to(folders.top))
+    ]
+    if work.writes and work.apart:
+        steering = (folder / name for folder in own for name in STEERING)
+        mounts += [Mount(path, "ro") for path in steering if os.path.lexists(path)]
+    hidden = [Mount(path, "deny") for path in closed]
+    return Cage(
+        mounts=(*mounts, *hidden), takes_new_names=False, hides_special_files=False, protects_names=False
+    )
+
+
 def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
     """Return the folders of a repository that lie elsewhere: of a linked working tree, a submodule, or a
     clone that shares objects. A project may say so of any folder: only what looks like one is shown."""
-    top = repository_top(root)
-    if top is None:
+    folders = repository_folders(root)
+    if folders is None:
         return []
-    git = line_of(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
-    folder = Path(os.path.realpath(top / (git or ".git")))
-    common = Path(os.path.realpath(folder / (line_of(folder / "commondir") or ".")))
-    found = [one for one in (folder, common) if os.path.isfile(one / "HEAD")]
-    found += shared_objects(common / "objects")
+    found = [one for one in (folders.own, folders.common) if os.path.isfile(one / "HEAD")]
+    found += shared_objects(folders.common / "objects")
     return not_closed([one for one in found if not one.is_relative_to(root)], closed)
 
 
@@ -142,51 +172,3 @@ def not_closed(folders: Sequence[Path], closed: Sequence[Path]) -> list[Path]:
     """Return those of the folders that do not belong to the daemon."""
     hidden = [Path(os.path.realpath(one)) for one in closed]
     return [one for one in folders if not any(one.is_relative_to(other) for other in hidden)]
-
-
-def shared_objects(objects: Path) -> list[Path]:
-    """Return the folders of other repositories whose objects the repository with the folder `objects` shares:
-    those of its alternates, and of theirs."""
-    found: dict[Path, None] = {}
-    level = [objects]
-    for _ in range(MAX_ALTERNATES):
-        level = [other for one in level for other in _alternates(one) if other not in found]
-        found |= dict.fromkeys(level)
-    return list(found)
-
-
-def _alternates(objects: Path) -> Iterator[Path]:
-    for line in (_beginning_of(objects / "info" / "alternates") or "").split("\n"):
-        other = Path(os.path.realpath(objects / _unquoted(line)))
-        if line and other.name == "objects" and os.path.isfile(other.parent / "HEAD"):
-            yield other
-
-
-def _unquoted(line: str) -> str:
-    """Return a path that git may have quoted: bytes that are not plain as octal digits."""
-    if not (line.startswith('"') and line.endswith('"')):
-        return line
-    raw = line[1:-1].encode("utf-8", "surrogateescape")
-    plain = _OCTAL.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), raw)
-    return os.fsdecode(plain.replace(b"\0", b""))
-
-
-def _beginning_of(file: Path) -> str | None:
-    """Return the beginning of a small file; None when there is none such."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        text = os.read(descriptor, MAX_LINE).decode("utf-8", "surrogateescape")
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return text if "\0" not in text else None
-
-
-def line_of(file: Path, start: str = "") -> str | None:
-    """Return the first line of a small file without its beginning; None when there is none such."""
-    line = (_beginning_of(file) or "").partition("\n")[0]
-    return line.removeprefix(start).strip() or None if line.startswith(start) else None

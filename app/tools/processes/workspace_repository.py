@@ -12,8 +12,9 @@ from pathlib import Path
 
 from app.cages.cage import Cage, Mount
 from app.cages.file_grants import Mode
-from app.tools.processes.project_cage import not_closed, shared_objects
+from app.tools.processes.project_cage import not_closed
 from app.workspace.own_places import clone_around
+from app.workspace.repository import shared_objects
 
 STEERING = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "objects/info/alternates"),
