@@ -19,6 +19,7 @@ SLOW: tuple[str, ...] = (
     "tests/storage/test_leases.py",
     "tests/bridges/test_guardian_deadline.py",
     "tests/e2e/test_kill.py",
+    "tests/e2e/test_git_kills.py",
     "tests/bridges/dap/test_lifecycle.py",
     "tests/cli/test_trust.py",
     "tests/cli/test_editor.py",
@@ -883,6 +884,7 @@ server of a language, a further tier, database, client or address, a further sha
 REPEATED: tuple[str, ...] = (
     "tests/harness/changes/test_kills.py",
     "tests/e2e/test_kill.py",
+    "tests/e2e/test_git_kills.py",
     "tests/harness/delegation/test_tree.py",
     "tests/e2e/test_kill_workflow.py",
     "tests/e2e/test_kill_idempotency.py",

@@ -69,7 +69,7 @@ async def list_changes(
 ) -> ChangePage:
     """Files that git ignores are left out. What was uncommitted when the session began is no change of it.
     Changes by commands and by people are in it, too."""
-    changes = services.management.changes.list
+    changes = services.management.folders.changes.list
     found = await changes.list(await changes.session(session_id), since)
     shown = page_by_name("changes", found.items, lambda one: address_of(one.change.path), page)
     return ChangePage(
@@ -92,7 +92,7 @@ async def get_change(
     content: Annotated[bool, Query(description="Include both texts.")] = False,
 ) -> ChangeDiffAnswer:
     """Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line."""
-    changes = services.management.changes.list
+    changes = services.management.folders.changes.list
     diff = await changes.diff(await changes.session(session_id), since, name_at(path), context)
     return await asyncio.to_thread(_diff_answer, diff, content)
 
@@ -108,7 +108,7 @@ async def revert_change(
 ) -> RevertAnswer:
     """Conflict with the reason `changed_since` when the file is no longer what the difference was of."""
     wish = RevertWish(name_at(body.path), body.since, body.hunks, body.digest)
-    return _revert_answer(await services.management.changes.reverts.revert(session_id, wish, principal.actor))
+    return _revert_answer(await services.management.folders.changes.reverts.revert(session_id, wish, principal.actor))
 
 
 @router.post(
@@ -118,7 +118,7 @@ async def undo_revert(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, revert_id: RevertId
 ) -> RevertAnswer:
     """Conflict with the reason `changed_since` when a file is no longer as the revert left it."""
-    undone = await services.management.changes.reverts.undo(session_id, revert_id, principal.actor)
+    undone = await services.management.folders.changes.reverts.undo(session_id, revert_id, principal.actor)
     return _revert_answer(undone)
 
 

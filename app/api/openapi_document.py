@@ -44,6 +44,7 @@ _TAGS = (
     ("Chat completions", "Agents as models of the chat-completions protocol."),
     ("Tools", "Tools of agents, and calling one directly."),
     ("Permissions", "Permission rules of a project or a session."),
+    ("Git", "The repository of a project: status, staging, commits and branches."),
     ("Plugins", "Plugins of projects, with their hooks, tools and state."),
     ("MCP servers", "MCP servers that agents use, with their state and what they offer."),
     ("Hooks", "Hooks of the operator and of projects: commands around tool calls, prompts and run ends."),

@@ -28,6 +28,7 @@ BY_OWNER = frozenset(
         # What the project is compiled to, and its files.
         *("get_project", "get_project_dsl", "get_synthesized_dsl", "get_capabilities", "list_agent_tools"),
         *("list_workflows", "list_hooks", "list_plugins", "list_mcp_servers", "list_project_permissions"),
+        *("get_git_status", "get_git_diff", "list_git_branches"),
         *("list_session_permissions", "get_checkpoint", "get_checkpoint_prompt", "list_prompts"),
         # What the owner has in memory or in its data folder, or makes with its settings.
         *("list_commands", "get_command", "get_upload_content", "get_sent_request"),
@@ -47,6 +48,7 @@ BY_OWNER = frozenset(
         *("get_workspace", "merge_workspace", "keep_workspace", "discard_workspace", "undo_workspace"),
         *("list_changes", "get_change", "revert_change", "undo_revert"),
         *("delete_session_permission", "list_mcp_content", "enable_mcp_server", "enable_plugin", "test_hook"),
+        *("stage_files", "unstage_files", "commit_files", "create_git_branch", "switch_git_branch"),
     }
 )
 """Operations whose address names a project, or what belongs to one, and that only its owner can do."""

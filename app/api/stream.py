@@ -76,7 +76,7 @@ async def stream_session(
     async def subscribe() -> Source:
         return await services.events.subscribe(session_id, after_seq)
 
-    async with services.management.changes.news.followed(session_id):
+    async with services.management.folders.changes.news.followed(session_id):
         await _serve(websocket, services, principal, subscribe, session_id)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.config import child_environment
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
 from app.harness.changes.news import ChangeNews
@@ -14,6 +15,7 @@ from app.harness.changes.reverting import Reverts
 from app.harness.changes.service import Changes
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.files.service import ProjectFileViews
+from app.harness.git.service import ProjectGit
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.sessions.session_tasks import SessionTasks
 from app.harness.stream.event_hub import EventHub
@@ -50,14 +52,16 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class FolderServices:
-    """The files of projects, what sessions changed in them, and the folders of their own of sessions."""
+    """The files of projects, what sessions changed in them, the folders of their own of sessions, and the
+    repositories of projects."""
 
     workspaces: Workspaces
     files: ProjectFileViews
     changes: FileChanges
+    git: ProjectGit
 
     @classmethod
-    def of(
+    async def open(
         cls,
         base: Foundation,
         hub: EventHub,
@@ -66,11 +70,13 @@ class FolderServices:
         workspaces: Workspaces,
         tasks: SessionTasks,
     ) -> FolderServices:
-        """Return the services; nothing is started yet."""
+        """Return the services; nothing that was under way is taken up yet."""
         code = resources.code
         files = code.file_views(projects, base.storage, resources.processes)
         changes = FileChanges.of(base, hub, projects, resources.notes, code.watches, tasks)
-        return cls(workspaces, files, changes)
+        git = ProjectGit(resources.processes, child_environment(), base.settings.daemon.data_dir)
+        await git.start()
+        return cls(workspaces, files, changes, git)
 
     async def aclose(self) -> None:
         """Begin nothing more."""

@@ -259,7 +259,7 @@ async def _assemble(
         resources.on_run_end,
     )
     sessions = SessionManager(needed, hub, records.uploads, resources.close_session)
-    folders = FolderServices.of(base, hub, projects, resources, workspaces, needed.tasks)
+    folders = await FolderServices.open(base, hub, projects, resources, workspaces, needed.tasks)
     management = ProjectManagement.of(base, records, hub, projects, sessions, folders)
     loader = ProjectLoader(
         projects,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 PROJECT_MANAGEMENT: dict[str, str] = {
+    "git.operator": "operators see, stage and commit changes in repositories of every kind, all or nothing",
+    "git.programs": "git's work for operators runs no program that a repository names",
+    "git.killed": "a kill leaves the old index or the new one, and no lock",
+    "git.agents": "an agent without a cage asks before it commits in the user's checkout",
     "issues.tool": "every case of the testing notes of kaged.issue",
     "issues.agent_list": "without a status the agent's list leaves out closed issues and counts them",
     "issues.rest": "issues over REST: list, file, show, edit, comment, transition, with every error",

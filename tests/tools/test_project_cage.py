@@ -15,6 +15,8 @@ from app.bridges.processes.process import ChildProcesses
 from app.harness.checkpoints.git_objects import GitObjects
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
+from app.tools.processes.project_cage import GitWork
+from app.workspace.repository import repository_folders
 from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 from tests.tools import documents
 
@@ -259,3 +261,30 @@ async def test_a_repository_has_git_run_nothing(machine, children, caged):
     if not caged:
         await asyncio.to_thread(plainly, root)
         assert mark.exists()  # the programs do run where nothing holds them back
+
+
+@pytest.mark.requirement("git.programs")
+@pytest.mark.parametrize("files", [False, True])
+async def test_gits_work_for_an_operator_writes_no_more_than_it_needs(machine, files):
+    root = repository(machine.desk.root)
+    folders = repository_folders(root)
+    machine.desk.put(".kaged/project.yaml", "version: 1\n")
+    needed = [".git/index.new", ".git/objects/x", ".git/refs/heads/x", ".git/HEAD.lock"]
+    steering = [".git/config", ".git/hooks/x", ".git/info/x"]
+    of_tree = ["new.txt", ".kaged/project.yaml"]
+    outside = [machine.desk.base / "outside", machine.desk.base / "data" / "x"]
+    tried = " ".join([*needed, *steering, *of_tree, *map(str, outside)])
+    children = await machine.processes.of_operator(root, folders, (), GitWork(writes=True, files=files))
+    done = await children.run(
+        ["/bin/sh", "-c", f"for one in {tried}; do (echo x >> $one) 2>/dev/null && echo $one; done; true"],
+        owner="test",
+        cwd=root,
+        env={"PATH": "/usr/bin:/bin"},
+        seconds=60,
+        max_output=10_000,
+    )
+    landlock = machine.processes.tier.name == "landlock"
+    expected = {*needed, *(steering if landlock else ()), *(of_tree if files else ())}
+    # What a cage has for itself may be at the same path.
+    assert set(done.stdout.decode().split()) - {*map(str, outside)} == expected
+    assert not any(path.exists() for path in outside)

@@ -41,6 +41,7 @@ OTHERWISE = {
     "harness/conversation/gated_lines.py": "lines that are withheld; they are compared and not told",
     "harness/dsl/starter.py": OWN,
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
+    "harness/git/index_change.py": "the index of a repository and its lock, by git's own rules",
     "harness/hooks/commands/claude_settings.py": "settings that the operator imports; they run nothing",
     "harness/providers/drivers/replay/transcript.py": "transcripts that the operator has chosen",
     "harness/uploads/content.py": OWN,
@@ -61,7 +62,6 @@ OTHERWISE = {
     "tools/debug/why.py": "a program of this package, by its own path",
     "tools/dispatch/model_view.py": OWN,
     "tools/contract/output.py": OWN,
-    "tools/processes/project_cage.py": "where git keeps a repository, for its cage",
     "tools/search/kept_lists.py": "the root itself, for the program that lists it",
 }
 """What else opens files by their names. A path that a caller, a model, a server or an archive has said is

@@ -1,0 +1,181 @@
+"""The repository of a project on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
+
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel
+
+Change = Literal["added", "modified", "deleted", "renamed", "type_changed"]
+Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
+FilePath = Annotated[str, StringConstraints(min_length=1, max_length=8192)]
+Digest = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+BranchName = Annotated[str, StringConstraints(min_length=1, max_length=250)]
+MAX_FILES = 500
+MAX_HUNKS = 5_000
+
+
+class GitFileAnswer(AnswerModel):
+    """A file that differs from the last commit."""
+
+    path: str = Field(
+        description="Relative to the project. A name that is not UTF-8, or has control characters, is "
+        "`~bytes:` and its bytes in URL-safe base64."
+    )
+    old_path: str | None = Field(description="Of a staged rename.")
+    staged: Change | None = Field(description="From the last commit to the index.")
+    unstaged: Change | None = Field(description="From the index to the working tree.")
+    untracked: bool
+    conflict: str | None = Field(description="How both sides of a merge changed it, as `both_modified`.")
+
+
+class GitCountsAnswer(AnswerModel):
+    """How many files of the project are in which state; one file may be in two."""
+
+    staged: int
+    unstaged: int
+    untracked: int
+    conflicted: int
+
+
+class GitStatusAnswer(PageOf[GitFileAnswer]):
+    """The state of the repository, and a page of the files that differ."""
+
+    branch: str | None = Field(description="Null when HEAD is detached.")
+    commit: str | None = Field(description="Null before the first commit.")
+    upstream: str | None
+    ahead: int | None = Field(description="Commits that the upstream branch lacks; null without one.")
+    behind: int | None
+    operation: Operation | None = Field(description="What has been begun with git and not ended.")
+    counts: GitCountsAnswer
+    staged_outside: int = Field(
+        description="Files that are staged in the repository outside of the project; a commit has them, too."
+    )
+
+
+class GitHunkAnswer(AnswerModel):
+    """Some changed lines with those around them."""
+
+    header: str
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[tuple[Literal[" ", "-", "+", "\\"], str]] = Field(
+        description="The kind of each line and its text; `\\` marks a last line without a line end."
+    )
+    digest: str = Field(description="Names the hunk when it is staged or unstaged.")
+
+
+class GitDiffAnswer(AnswerModel):
+    """The difference of one file. A hunk-less one is binary, or differs in its mode alone."""
+
+    path: str
+    staged: bool
+    binary: bool
+    old_mode: str | None
+    new_mode: str | None
+    hunks: list[GitHunkAnswer]
+
+
+class StageFiles(RequestModel):
+    """Files or folders as a whole (`paths`; `.` is the project), or hunks of one file (`path`, `hunks`)."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"paths": ["bakery/basket.py"]}})
+
+    paths: list[FilePath] | None = Field(default=None, min_length=1, max_length=MAX_FILES)
+    path: FilePath | None = None
+    hunks: list[Digest] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_HUNKS,
+        description="Digests of hunks of the diff of `path`.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.paths is None) == (self.path is None) or (self.path is None) != (self.hunks is None):
+            raise ValueError("give `paths`, or `path` with `hunks`")
+        return self
+
+
+class GitStagingAnswer(AnswerModel):
+    """What was staged or unstaged, and the state after it."""
+
+    paths: list[str]
+    counts: GitCountsAnswer
+
+
+class CommitFiles(RequestModel):
+    """What to commit: what is staged, or with `paths` these files as they are now, and nothing else."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"message": "Fix the total of the basket"}})
+
+    message: str | None = Field(
+        default=None, max_length=65_536, description="An amended commit keeps its own without one."
+    )
+    paths: list[FilePath] | None = Field(default=None, min_length=1, max_length=MAX_FILES)
+    amend: bool = Field(default=False, description="Replace the last commit.")
+    hooks: bool = Field(
+        default=False, description="Run the hooks of the repository, which needs a trusted project."
+    )
+    allow_empty: bool = False
+    unsigned: bool = Field(
+        default=False, description="Commit without a signature where git's settings want one."
+    )
+
+
+class GitCommitAnswer(AnswerModel):
+    """A commit that was made."""
+
+    commit: str
+    parents: list[str]
+    branch: str | None = Field(description="Null when HEAD is detached.")
+    subject: str
+    files: list[str] = Field(
+        description="The first 100 files that it changes, by their paths in the repository."
+    )
+    total_files: int
+
+
+class GitBranchAnswer(AnswerModel):
+    """A branch of the repository, or with `remote` what is known of one elsewhere."""
+
+    name: str
+    commit: str
+    subject: str = Field(description="The first line of its newest commit.")
+    current: bool
+    remote: bool
+    upstream: str | None
+    ahead: int
+    behind: int
+    upstream_gone: bool = Field(description="Its upstream branch is not there any more.")
+    elsewhere: bool = Field(description="Another working tree of the repository has it checked out.")
+
+
+class CreateBranch(RequestModel):
+    """A new branch. It begins at `from`, a commit or branch; without it at the current commit."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "fix-total", "switch": True}})
+
+    name: BranchName
+    start: Annotated[str, StringConstraints(min_length=1, max_length=1000)] | None = Field(
+        default=None, alias="from"
+    )
+    switch: bool = Field(default=False, description="Check it out as well.")
+
+
+class SwitchBranch(RequestModel):
+    """The branch to check out."""
+
+    name: BranchName
+
+
+class GitHeadAnswer(AnswerModel):
+    """A branch, and whether it is checked out now."""
+
+    branch: str
+    commit: str
+    switched: bool

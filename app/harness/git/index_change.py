@@ -1,0 +1,203 @@
+"""A change of a repository's index: on a copy, under git's own lock, all of it or nothing.
+
+Owns: the lock, the copy, the note by which a change that was cut off is ended later, and leaving nothing of
+it behind. Never: what is changed. Everything here blocks.
+
+git works on the copy (`GIT_INDEX_FILE`). The lock is a link to a file with a name of ours, so that it is
+known for ours beside a lock of somebody else, also after the daemon was killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from app.harness.git.refusals import locked
+from app.tools.processes.git_commands import GitProblem
+from app.workspace.repository import RepositoryFolders, first_line
+
+INDEX = "index"
+LOCK = "index.lock"
+OWN_NAME = "kaged-"
+"""How the names of files begin that a change has in the repository's folder while it goes on."""
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+class IndexChange:
+    """One change. Use as a context manager; without `install` the index stays as it was."""
+
+    def __init__(
+        self, folders: RepositoryFolders, notes: Path, *, moves_head: bool = False, ref: str | None = None
+    ) -> None:
+        """`notes` is the daemon's folder for changes under way. With `moves_head` the index belongs to the
+        new HEAD: once that has moved, the change is completed whatever happens. `ref` is one that is made."""
+        self.folders = folders
+        self._name = f"{OWN_NAME}{secrets.token_hex(8)}"
+        self._notes = notes
+        self._moves_head = moves_head
+        self._ref = ref
+
+    @property
+    def copy(self) -> Path:
+        """The index that git works on."""
+        return self.folders.own / f"{self._name}.index"
+
+    def beside(self, what: str) -> Path:
+        """Return the path of another file that goes when the change ends."""
+        return self.folders.own / f"{self._name}.{what}"
+
+    def copy_to(self, other: Path) -> None:
+        """Make a second copy."""
+        with suppress(FileNotFoundError):
+            shutil.copy2(self.copy, other)
+
+    @property
+    def _note(self) -> Path:
+        return self._notes / f"{self._name}.json"
+
+    def __enter__(self) -> IndexChange:
+        own = self.folders.own
+        note = {
+            "own": os.fsdecode(own),
+            "common": os.fsdecode(self.folders.common),
+            "top": os.fsdecode(self.folders.top),
+            "head": _head_state(self.folders),
+            "moves_head": self._moves_head,
+            "refs": [ref for ref in (_head_ref(own), self._ref) if ref is not None],
+        }
+        try:
+            self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._note.open("w", encoding="utf-8") as file:
+                json.dump(note, file)
+                file.flush()
+                os.fsync(file.fileno())
+            _take_lock(own, self.beside("lock"))
+            with suppress(FileNotFoundError):  # a repository without commits may have none
+                shutil.copy2(own / INDEX, self.copy)
+        except BaseException as problem:
+            end_change(self._note)
+            if isinstance(problem, OSError):
+                raise GitProblem(f"the index cannot be changed: {problem.strerror}") from None
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        end_change(self._note)
+
+    def install(self) -> None:
+        """Put the copy in the place of the index. Raises `GitProblem`."""
+        try:
+            with suppress(FileNotFoundError):
+                _install(self.folders.own, self.copy)
+        except OSError as problem:
+            raise GitProblem(f"the index cannot be written: {problem.strerror}") from None
+
+
+def end_changes(notes: Path) -> None:
+    """End all changes that were cut off when an earlier daemon was killed."""
+    for note in sorted(notes.glob(f"{OWN_NAME}*.json")):
+        end_change(note)
+
+
+def end_change(note: Path) -> None:
+    """End one change: complete it when HEAD has moved with it, else undo it; leave no lock of it."""
+    try:
+        found = json.loads(note.read_text(encoding="utf-8"))
+        folders = RepositoryFolders(*(Path(found[name]) for name in ("top", "own", "common")))
+        lock = folders.own / LOCK
+        copy = folders.own / f"{note.stem}.index"
+        if _is_ours(lock, folders.own / f"{note.stem}.lock"):
+            if found["moves_head"] and found["head"] != _head_state(folders):
+                with suppress(OSError):
+                    _install(folders.own, copy)
+            lock.unlink(missing_ok=True)
+            _unlock_refs(folders, note, found["refs"])
+        for leftover in folders.own.glob(f"{note.stem}.*"):
+            leftover.unlink(missing_ok=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # the repository is gone, or the note was cut off before anything was done
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+
+
+def _take_lock(own: Path, mark: Path) -> None:
+    """Hold git's lock of the index by a link to the file `mark`. Raises `Conflict` (`index_locked`)."""
+    mark.touch(mode=0o600, exist_ok=False)
+    try:
+        os.link(mark, own / LOCK)
+    except FileExistsError:
+        raise locked() from None
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS:
+            raise
+        _take_without_links(own, mark)
+
+
+def _take_without_links(own: Path, mark: Path) -> None:
+    """As above, on a file system without hard links: the lock holds our name."""
+    try:
+        with (own / LOCK).open("x", encoding="utf-8") as file:
+            file.write(mark.name)
+    except FileExistsError:
+        raise locked() from None
+
+
+def _is_ours(lock: Path, mark: Path) -> bool:
+    """Tell whether the lock of an index was taken with this mark."""
+    try:
+        if os.path.samestat(os.lstat(lock), os.lstat(mark)):
+            return True
+        return first_line(lock) == mark.name
+    except FileNotFoundError:
+        return False
+
+
+def _install(own: Path, copy: Path) -> None:
+    descriptor = os.open(copy, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(copy, own / INDEX)
+
+
+def _unlock_refs(folders: RepositoryFolders, note: Path, refs: list[str]) -> None:
+    """Remove the locks of HEAD and its branch that a killed git has left since the change began. Their own
+    programs hold such locks for moments only."""
+    began = note.stat().st_mtime
+    for lock in _ref_locks(folders, refs):
+        with suppress(OSError):
+            if lock.lstat().st_mtime >= began - 0.01:
+                lock.unlink()
+
+
+def _ref_locks(folders: RepositoryFolders, refs: list[str]) -> Iterator[Path]:
+    yield folders.own / "HEAD.lock"
+    yield folders.own / "ORIG_HEAD.lock"
+    yield from (folders.common / f"{ref}.lock" for ref in refs if _is_plain(ref))
+
+
+def _head_ref(own: Path) -> str | None:
+    """Return the branch that HEAD names, None when it is detached."""
+    ref = first_line(own / "HEAD", "ref: ")
+    return ref if ref is not None and _is_plain(ref) else None
+
+
+def _is_plain(ref: str) -> bool:
+    return ref.startswith("refs/") and ".." not in ref.split("/") and "\0" not in ref
+
+
+def _head_state(folders: RepositoryFolders) -> str:
+    """Return what changes whenever HEAD moves: to another branch, or its branch to another commit."""
+    ref = _head_ref(folders.own)
+    parts = [first_line(folders.own / "HEAD") or ""]
+    if ref is not None:
+        parts.append(first_line(folders.common / ref) or "")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

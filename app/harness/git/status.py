@@ -1,0 +1,140 @@
+"""What has changed in a project since its last commit, and what of it is staged.
+
+Owns: git's status, and which operation is under way. Never: changing anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from app.harness.git.repository import Repository
+from app.tools.processes.git_commands import TooMuchOutput
+
+Change = Literal["added", "modified", "deleted", "renamed", "type_changed"]
+Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
+
+_CHANGES: dict[str, Change] = {
+    "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "added", "T": "type_changed",
+}  # fmt: skip
+_CONFLICTS = {
+    "DD": "both_deleted", "AU": "added_by_us", "UD": "deleted_by_them", "UA": "added_by_them",
+    "DU": "deleted_by_us", "AA": "both_added", "UU": "both_modified",
+}  # fmt: skip
+_MARKS: tuple[tuple[str, Operation], ...] = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply/applying", "am"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry_pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+_STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=dirty", "--find-renames")
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """One file that differs. `staged` is its change from the last commit to the index, `unstaged` that from
+    the index to the working tree; `conflict` says how both sides changed it."""
+
+    name: bytes
+    staged: Change | None = None
+    unstaged: Change | None = None
+    untracked: bool = False
+    conflict: str | None = None
+    old_name: bytes | None = None
+
+    @property
+    def is_dirty(self) -> bool:
+        return self.staged is not None or self.unstaged is not None or self.conflict is not None
+
+
+@dataclass(slots=True)
+class GitStatus:
+    """The status of a project. Names are relative to its folder. `commit` is None before the first one,
+    `branch` None when HEAD is detached. `outside` counts what is staged elsewhere in the repository."""
+
+    commit: str | None = None
+    branch: str | None = None
+    upstream: str | None = None
+    ahead: int | None = None
+    behind: int | None = None
+    operation: Operation | None = None
+    outside: int = 0
+    files: list[FileState] = field(default_factory=list)
+
+
+async def status_of(repository: Repository, *, everywhere: bool = False) -> GitStatus:
+    """Return the status of the project; with `everywhere` of the whole repository, by the names there.
+
+    Where there are too many untracked files to list, their folders are. Raises `GitProblem`."""
+    where = [] if everywhere else ["--", "."]
+    try:
+        listed = await repository.ask([*_STATUS, "--untracked-files=all", *where])
+    except TooMuchOutput:
+        listed = await repository.ask([*_STATUS, "--untracked-files=normal", *where])
+    found = GitStatus(operation=await operation_of(repository))
+    for file in _read(listed, found):
+        name = file.name if everywhere else repository.below(file.name)
+        if name is None:
+            continue
+        old = file.old_name if everywhere or file.old_name is None else repository.below(file.old_name)
+        found.files.append(FileState(name, file.staged, file.unstaged, file.untracked, file.conflict, old))
+    found.files.sort(key=lambda one: one.name)
+    if repository.prefix and not everywhere and found.commit is not None:
+        staged = await repository.ask(
+            ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"]
+        )
+        found.outside = sum(1 for one in staged.split(b"\0") if one and repository.below(one) is None)
+    return found
+
+
+async def operation_of(repository: Repository) -> Operation | None:
+    """Return what has been begun with git and not ended."""
+    return await asyncio.to_thread(_operation, repository.folders.own)
+
+
+def _operation(own: Path) -> Operation | None:
+    return next((name for mark, name in _MARKS if os.path.lexists(own / mark)), None)
+
+
+def _read(listed: bytes, status: GitStatus) -> Iterator[FileState]:
+    """Yield the files of a listing, and take its head into `status`."""
+    fields = iter(listed.split(b"\0"))
+    for line in fields:
+        kind, _, rest = line.partition(b" ")
+        if kind == b"#":
+            _head(rest.decode("utf-8", "surrogateescape"), status)
+        elif kind == b"?":
+            yield FileState(rest, untracked=True)
+        elif kind == b"1":
+            yield _changed(rest.split(b" ", 7))
+        elif kind == b"2":
+            words = rest.split(b" ", 8)
+            yield _changed([*words[:7], words[8]], old=next(fields))
+        elif kind == b"u":
+            words = rest.split(b" ", 9)
+            yield FileState(words[9], conflict=_CONFLICTS.get(words[0].decode(), "both_modified"))
+
+
+def _changed(words: list[bytes], old: bytes | None = None) -> FileState:
+    marks = words[0].decode()
+    return FileState(words[7], _CHANGES.get(marks[:1]), _CHANGES.get(marks[1:]), old_name=old)
+
+
+def _head(text: str, status: GitStatus) -> None:
+    key, _, value = text.partition(" ")
+    if key == "branch.oid":
+        status.commit = None if value == "(initial)" else value
+    elif key == "branch.head":
+        status.branch = None if value == "(detached)" else value
+    elif key == "branch.upstream":
+        status.upstream = value
+    elif key == "branch.ab":
+        ahead, _, behind = value.partition(" ")
+        status.ahead, status.behind = abs(int(ahead)), abs(int(behind))
