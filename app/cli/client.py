@@ -129,8 +129,10 @@ class DaemonClient:
         content: bytes | AsyncIterator[bytes] | None = None,
         content_type: str = "application/jsonl",
         params: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
     ) -> Any:
-        """Send one request below `/api/v1` and return the decoded answer (None when it is empty)."""
+        """Send one request below `/api/v1` and return the decoded answer (None when it is empty). `seconds`
+        is how long the answer may take, where that is not as usual."""
         headers = {}
         if body is not None:
             content = _encoded(body)
@@ -139,7 +141,12 @@ class DaemonClient:
             headers["content-type"] = content_type
         try:
             response = await self._http.request(
-                method, _api_path(path), content=content, params=_present(params), headers=headers
+                method,
+                _api_path(path),
+                content=content,
+                params=_present(params),
+                headers=headers,
+                timeout=httpx2.Timeout(self._seconds if seconds is None else seconds, connect=5.0),
             )
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error

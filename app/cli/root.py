@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "answer": "List and answer open questions and permission requests.",
     "costs": "Show or export what sessions cost.",
     "issue": "List, file, discuss and close issues.",
+    "git": "Show, stage and commit changes; branches.",
     "init": "Write a starter project.",
     "check": "Check a project file.",
     "trust": "Trust a project, or revoke its trust.",
