@@ -450,3 +450,50 @@ async def test_every_watchdog_is_heard_and_one_denial_is_enough(desk):
     assert (request.reason, request.suggestions) == ("a; b", ())
     assert await dogs(ask, deny).code("probe.run", command="x") == "watchdog_denied"
     assert len(desk.ports.asked) == 1
+
+
+@pytest.mark.requirement("git.agents")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -m x", "git -C . -c user.name=a commit --amend --no-edit", "/usr/bin/git commit",
+        "true && sudo -n git commit -am 'a b'", "sh -c 'git commit -m x'", "git stash", "git stash drop",
+        "git merge side", "git rebase main", "git cherry-pick side", "git revert --no-edit HEAD",
+        "git am x.patch",
+    ],
+)  # fmt: skip
+async def test_an_agent_without_a_cage_asks_before_it_commits(guarded, command):
+    refused = await guarded.call("probe.run", command=command)
+    assert refused.code == "watchdog_denied"
+    asked = guarded.ports.asked[-1]
+    assert "in your own checkout" in asked.reason and asked.suggestions
+    guarded.ports.answer = "once"
+    assert (await guarded.call("probe.run", command=command)).code is None
+
+    kept = tuple(PermissionRule("watchdog", one.pattern, "allow", "session") for one in asked.suggestions)
+    allowed = (PermissionRule("probe.run", "*", "allow", "manifest"),)
+    for rules in (kept, allowed):
+        desk = guarded.ruled(*rules, headless=True)
+        found = await desk.call("probe.run", command=command)
+        assert found.code is None or "rights" in found.error_text, (rules, found.error_text)  # of sudo
+
+
+@pytest.mark.requirement("git.agents")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log --grep commit", "git status", "git diff", "git add .", "git switch -c work",
+        "git stash list", "git stash show -p", "git merge --abort", "git commit --dry-run", "git push",
+        "git fetch",
+        "echo git commit", "grep -rn 'git commit' .", "git -C commit status", "git config user.name commit",
+    ],
+)  # fmt: skip
+async def test_other_work_with_git_is_not_asked_about(guarded, command):
+    assert (await guarded.call("probe.run", command=command)).code is None
+    assert guarded.ports.asked == []
+
+
+@pytest.mark.requirement("git.agents")
+async def test_an_agent_in_a_cage_is_not_asked_about_commits_that_its_cage_forbids(guarded):
+    caged = guarded.caged(("rw", "."), capabilities=["shell", "exec"])
+    assert (await caged.call("probe.run", command="git commit -m x")).code is None

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from app.cages.file_grants import FileGrants
 from app.cages.protected_names import ENVIRONMENT_MARK, soft_part
+from app.tools.authorisation.danger_commits import CommitWatchdog
 from app.tools.authorisation.danger_daemon import DaemonWatchdog, filled_in, judge_trust
 from app.tools.authorisation.danger_destructive import judge_guess, judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
@@ -74,7 +75,13 @@ class FileWatchdog:
 
 def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
     """Return the watchdogs that a daemon with this data folder has. `home` is that of its user."""
-    return CommandWatchdog(), DaemonWatchdog(data_dir, home=home), FileWatchdog(), RequestWatchdog()
+    return (
+        CommandWatchdog(),
+        DaemonWatchdog(data_dir, home=home),
+        FileWatchdog(),
+        RequestWatchdog(),
+        CommitWatchdog(),
+    )
 
 
 async def _judged(command: str, root: Path) -> Verdict:

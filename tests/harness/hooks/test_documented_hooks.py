@@ -31,7 +31,8 @@ def git(root: Path, *words: str) -> str:
 @pytest.fixture
 def documented(tmp_path: Path) -> Path:
     """A repository with the three hooks of the page, on the branch main."""
-    root = write_project(tmp_path / "shop", PROJECT_YAML + "    shell.bash: { enabled: true }\n")
+    allowed = '  permissions: [{ permission: shell.bash, pattern: "git *", action: allow }]\n'
+    root = write_project(tmp_path / "shop", PROJECT_YAML + "    shell.bash: { enabled: true }\n" + allowed)
     hooks = "hooks:\n" + "".join(yaml.removeprefix("hooks:\n") for yaml, _, _ in EXAMPLES)
     file = root / ".kaged" / "project.yaml"
     file.write_text(file.read_text() + hooks)
