@@ -25,10 +25,10 @@ from app.api.schemas.changes import (
 )
 from app.harness.changes.baselines import SINCE
 from app.harness.changes.line_diffs import Hunk
-from app.harness.changes.names import address_of, name_at
 from app.harness.changes.revert_steps import RevertWish
 from app.harness.changes.service import FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.diffs.names import address_of, name_at
 from app.storage.models import Revert
 from app.tools.project_files.text_format import text_of, to_utf8
 
@@ -108,7 +108,9 @@ async def revert_change(
 ) -> RevertAnswer:
     """Conflict with the reason `changed_since` when the file is no longer what the difference was of."""
     wish = RevertWish(name_at(body.path), body.since, body.hunks, body.digest)
-    return _revert_answer(await services.management.folders.changes.reverts.revert(session_id, wish, principal.actor))
+    return _revert_answer(
+        await services.management.folders.changes.reverts.revert(session_id, wish, principal.actor)
+    )
 
 
 @router.post(

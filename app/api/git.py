@@ -172,7 +172,9 @@ async def create_git_branch(
     """With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
     `no_commits`, and what a switch is refused for."""
     root = _root(services, project_id)
-    commit = await services.management.folders.git.create_branch(root, body.name, body.start, checked_out=body.switch)
+    commit = await services.management.folders.git.create_branch(
+        root, body.name, body.start, checked_out=body.switch
+    )
     _note(request, {"branch": body.name, "commit": commit, "switched": body.switch})
     return GitHeadAnswer(branch=body.name, commit=commit, switched=body.switch)
 

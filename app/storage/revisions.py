@@ -25,7 +25,6 @@ REVISIONS = (
     "0013",
     "0014",
     "0015a",
-    "0016a",
 )
 HEAD = REVISIONS[-1]
 

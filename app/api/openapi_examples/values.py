@@ -122,7 +122,7 @@ FIELDS: dict[str, Any] = {
     "criteria": 1,
     "criteria_accepted": 0,
     "cwd": "/home/me/shop",
-    "database_schema": "0016a",
+    "database_schema": "0015a",
     "decided_by": None,
     "description": "A small shop.",
     "detail": "All is well.",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from app.errors import KagedError
 from app.events.changes import ChangesUpdated
-from app.harness.changes.names import address_of
 from app.harness.changes.service import ChangeList, Changes
+from app.harness.diffs.names import address_of
 from app.harness.stream.event_hub import EventHub
 from app.storage.models import Session as SessionRow
 

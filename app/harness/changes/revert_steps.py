@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from app.cages.protected_names import is_protected
 from app.errors import Conflict, KagedError, NotFound, ToolError
 from app.harness.changes.line_diffs import Hunk
-from app.harness.changes.names import address_of, name_at
 from app.harness.changes.service import FileDiff
 from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.diffs.names import address_of, name_at
 from app.harness.sessions.restoring import FileChange
 from app.storage.models import Revert
 from app.tools.contract.ports import FileWrite

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import Conflict, ToolError
-from app.harness.checkpoints.git_objects import TreeEntry
+from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.snapshots import Snapshots

@@ -158,7 +158,8 @@ class Tending:
                 await self._record.move(row, S.READY, {"journal": None, "detail": detail})
             raise
         at = now_ms()
-        merged = {name: journal[name] for name in ("base", "tree", "into", "commit") if name in journal}
+        kept: tuple[str, ...] = ("base", "tree", "into", "commit")
+        merged = {name: journal[name] for name in kept if name in journal}
         merged |= {"at": at, "by": journal.get("by")}
         columns = {"journal": None, "detail": None, "merged": merged, "ended_at": at}
         await self._record.move(row, S.MERGED, columns)

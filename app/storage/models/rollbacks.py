@@ -83,7 +83,7 @@ class Revert(SQLModel, table=True):
     )
 
     id: str = Field(primary_key=True)
-    session_id: str = Field(foreign_key="sessions.id")
+    session_id: str = Field(foreign_key="sessions.id", ondelete="CASCADE")
     created_at: int = Field(sa_type=BigInteger)
     created_by: str
     tree: str
