@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import CLAIMED, noun_router
@@ -82,7 +82,11 @@ async def list_changes(
     )
 
 
-@router.get("/sessions/{session_id}/changes/{path:path}", summary="Show what changed in a file")
+@router.get(
+    "/sessions/{session_id}/changes/{path:path}",
+    summary="Show what changed in a file",
+    response_model=ChangeDiffAnswer,
+)
 async def get_change(
     services: ServicesDep,
     session_id: SessionId,
@@ -90,11 +94,13 @@ async def get_change(
     since: Since = "start",
     context: Annotated[int, Query(ge=0, le=1000, description="Unchanged lines around each hunk.")] = 3,
     content: Annotated[bool, Query(description="Include both texts.")] = False,
-) -> ChangeDiffAnswer:
+) -> Response:
     """Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line."""
     changes = services.management.folders.changes.list
     diff = await changes.diff(await changes.session(session_id), since, name_at(path), context)
-    return await asyncio.to_thread(_diff_answer, diff, content)
+    # Long differences are made into JSON once, beside the event loop.
+    body = await asyncio.to_thread(lambda: _diff_answer(diff, content).model_dump_json())
+    return Response(body, media_type="application/json")
 
 
 @router.post(

@@ -123,3 +123,35 @@ async def test_providers_are_tested_and_listed(model: FakeProvider, tmp_path: Pa
     printed = await at.paste(commands)
     assert printed.count("✓ anthropic") >= 2 and printed.count("✓ ollama") >= 2
     assert "qwen3:8b" in {one.json["model"] for one in model.requests if one.body}
+
+
+@pytest.mark.requirement("changes.command_line")
+async def test_the_commands_of_the_page_on_changes(
+    reader: tuple[Reader, DaemonProcess], model: FakeProvider
+) -> None:
+    at, _ = reader
+    file = at.project / "src" / "app.py"
+    file.parent.mkdir()
+    old = "".join(f"value_{number} = {number}\n" for number in range(30))
+    new = old.replace("value_3 = 3", "value_3 = 4").replace("value_25 = 25", "value_25 = 26")
+    file.write_text(old)
+    model.script(text_reply("Begun."))
+    await at.paste('kaged send "Begin"', cwd=at.project)
+    file.write_text(new)
+    [script] = [
+        step.script for step in steps(DOCS / "changes.md") if "kaged revert last --undo" in step.script
+    ]
+    listed, whole, one, revert, hunk, undo = [
+        line.partition("#")[0].strip() for line in script.strip().splitlines()
+    ]
+    assert "src/app.py" in await at.paste(listed, cwd=at.project)
+    assert "+value_25 = 26" in await at.paste(whole, cwd=at.project)
+    assert "+value_25 = 26" in await at.paste(one, cwd=at.project)
+    await at.paste(revert, cwd=at.project)
+    assert file.read_text() == old
+    file.write_text(new)
+    made = await at.paste(hunk, cwd=at.project)
+    assert file.read_text() == new.replace("value_25 = 26", "value_25 = 25")
+    revert_id = made.partition("--undo ")[2].partition("`")[0]
+    await at.paste(undo.replace("rvt_...", revert_id), cwd=at.project)
+    assert file.read_text() == new

@@ -7,6 +7,7 @@ which files changed.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ from app.harness.checkpoints.worktrees import Worktrees
 from app.tools.processes.git_commands import GitProblem, TooMuchOutput
 from app.tools.project_files.read_tracker import digest_of
 
-PORTION = 100
+PORTION = 500
+PORTION_BYTES = 32 * 1024 * 1024
 """Changes whose contents are in memory at once."""
 MOST_COUNTED = 5_000
 MOST_KNOWN = 50_000
@@ -64,9 +66,8 @@ class Counting:
             self._known.clear()
             self.digests.clear()
         lacking = [one for one in changes if one.status != "mode" and not self._is_counted(one)]
-        for start in range(0, len(lacking[:MOST_COUNTED]), PORTION):
-            some = lacking[start : start + PORTION]
-            await self._count(some, await self.sides(some))
+        for portion in await asyncio.to_thread(self._portions, lacking[:MOST_COUNTED]):
+            await self._count(portion, await self.sides(portion))
         return max(0, len(lacking) - MOST_COUNTED)
 
     async def sides(self, changes: Sequence[Changed]) -> list[Sides]:
@@ -104,6 +105,22 @@ class Counting:
         return joined(changes, pairs)
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _portions(self, changes: Sequence[Changed]) -> list[list[Changed]]:
+        """Divide changes by the sizes of the present files; what they were is about as long."""
+        found: list[list[Changed]] = [[]]
+        size = 0
+        for one in changes:
+            try:
+                length = os.lstat(os.path.join(os.fsencode(self._root), one.path)).st_size
+            except OSError:
+                length = 0
+            if found[-1] and (len(found[-1]) >= PORTION or size + length > PORTION_BYTES):
+                found.append([])
+                size = 0
+            found[-1].append(one)
+            size += length
+        return found if found[0] else []
 
     def _is_counted(self, one: Changed) -> bool:
         # The digest tells whether the records explain the content; it is made with the count.
@@ -170,20 +187,16 @@ async def contents_of(
     objects: StoredObjects, entries: Iterable[TreeEntry | None]
 ) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return contents by object, and why others are not among them. Raises `GitProblem`."""
-    oids = sorted({entry.oid for entry in entries if entry is not None})
+    wanted = list({entry.oid: entry for entry in entries if entry is not None}.values())
+    oids = [entry.oid for entry in wanted]
     try:
-        return await objects.contents(oids, PORTION * MAX_FILE_BYTES // 10), {}
-    except GitProblem:
-        found: dict[str, bytes] = {}
-        lacking: dict[str, str] = {}
-    for oid in oids:
-        try:
-            found |= await objects.contents([oid], MAX_FILE_BYTES)
-        except TooMuchOutput:
-            lacking[oid] = TOO_LARGE
-        except GitProblem:
-            lacking[oid] = NOT_KEPT
-    return found, lacking
+        return await objects.contents(oids, 2 * PORTION_BYTES if len(oids) > 1 else MAX_FILE_BYTES), {}
+    except GitProblem as problem:
+        if len(oids) == 1:
+            return {}, {oids[0]: TOO_LARGE if isinstance(problem, TooMuchOutput) else NOT_KEPT}
+    half = len(oids) // 2
+    parts = [await contents_of(objects, part) for part in (wanted[:half], wanted[half:])]
+    return parts[0][0] | parts[1][0], parts[0][1] | parts[1][1]
 
 
 def _key(one: Changed) -> Key:

@@ -27,6 +27,7 @@ TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MB"
 RACY_SECONDS = 2.0
 """A file that was changed so shortly before it was read may be changed again without its times saying so."""
 
+_OURS = b".kaged-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -65,8 +66,9 @@ class FileSurvey:
         closed = self._closed.closed_below()
         with self._opened() as root, _Folders(root) as folders:
             for name in names:
-                seen.pop(name, None)
-                if is_ours(os.fsdecode(name.rpartition(b"/")[2])):
+                if only:
+                    seen.pop(name, None)
+                if _OURS in name and is_ours(os.fsdecode(name.rpartition(b"/")[2])):
                     continue  # it lies there while files are being written
                 if closed and _is_in(name, closed):
                     found.left_out[name] = "it belongs to the daemon"
@@ -94,7 +96,6 @@ class FileSurvey:
         seen: dict[bytes, tuple[Signature, TreeEntry]],
         take: Callable[[str, bytes], None],
     ) -> None:
-        started = time.time()
         try:
             folder, last = folders.of(name)
             status = os.stat(last, dir_fd=folder, follow_symlinks=False)
@@ -103,6 +104,7 @@ class FileSurvey:
             if known is not None and known[0] == signature:
                 found.entries[name], seen[name] = known[1], known
                 return
+            started = time.time()
             if stat.S_ISLNK(status.st_mode):
                 mode, content = LINK, os.fsencode(os.readlink(last, dir_fd=folder))
             elif not stat.S_ISREG(status.st_mode):
@@ -134,6 +136,8 @@ class _Folders:
     def __init__(self, root: int) -> None:
         self._root = root
         self._held: list[tuple[bytes, int]] = []
+        self._above = b""
+        """The path of the folder that is open last."""
 
     def __enter__(self) -> _Folders:
         return self
@@ -143,7 +147,10 @@ class _Folders:
 
     def of(self, name: bytes) -> tuple[int, bytes]:
         """Return the open folder of a path, and its last component."""
-        *above, last = name.split(b"/")
+        whole, _, last = name.rpartition(b"/")
+        if whole == self._above:
+            return self._last, last
+        above, self._above = whole.split(b"/") if whole else [], b"/"
         depth = 0
         for (known, _), part in zip(self._held, above, strict=False):
             if known != part:
@@ -152,6 +159,7 @@ class _Folders:
         self._keep(depth)
         for part in above[depth:]:
             self._held.append((part, os.open(part, _FOLDER, dir_fd=self._last)))
+        self._above = whole
         return self._last, last
 
     @property
