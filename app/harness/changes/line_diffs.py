@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 
 import xxhash
 
+from app.harness.changes.line_counts import few_differences
 from app.ids import new_id
 from app.tools.processes.git_commands import NO_CONFIGURATION, GitCommands
 from app.tools.project_files.text_format import TextFormat, to_utf8
@@ -91,6 +92,15 @@ class LineDiffs:
 
     async def counts(self, pairs: Sequence[Pair]) -> list[Counts]:
         """Return the counts of each pair. Raises `GitProblem`."""
+        few = await asyncio.to_thread(lambda: [few_differences(one.body, other.body) for one, other in pairs])
+        many = [at for at, count in enumerate(few) if count is None]
+        found = [Counts(*(count or (0, 0)), binary=False) for count in few]
+        for at, counted in zip(many, await self._counts([pairs[at] for at in many]), strict=True):
+            found[at] = counted
+        return found
+
+    async def _counts(self, pairs: Sequence[Pair]) -> list[Counts]:
+        """As `counts`, of pairs that differ in many lines."""
         if not pairs:
             return []
         found = [Counts(0, 0, binary=False)] * len(pairs)

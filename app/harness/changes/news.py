@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from app.errors import KagedError
 from app.events.changes import ChangesUpdated
+from app.harness.changes.present import PresentFiles
 from app.harness.changes.service import ChangeList, Changes
 from app.harness.diffs.names import address_of
+from app.harness.run.task_ends import note_failure
 from app.harness.stream.event_hub import EventHub
 from app.storage.models import Session as SessionRow
 
@@ -23,7 +25,7 @@ log = logging.getLogger("kaged.changes")
 SHORTEST_SECONDS = 0.5
 LONGEST_SECONDS = 30.0
 COST = 4.0
-"""Comparing takes at most a fifth of the time."""
+"""Comparing takes at most a fifth of the time, for all sessions together."""
 BLIND_SECONDS = 5.0
 """How often files are compared whose tree is not watched."""
 MOST_PATHS = 100
@@ -41,6 +43,7 @@ class ChangeNews:
     def __init__(self, changes: Changes, hub: EventHub) -> None:
         self._changes, self._hub = changes, hub
         self._followed: dict[str, _Followed] = {}
+        self._comparing = asyncio.Lock()
 
     @asynccontextmanager
     async def followed(self, session_id: str) -> AsyncIterator[None]:
@@ -48,6 +51,7 @@ class ChangeNews:
         one = self._followed.get(session_id)
         if one is None:
             task = asyncio.create_task(self._follow(session_id), name=f"changes of {session_id}")
+            task.add_done_callback(note_failure)
             self._followed[session_id] = one = _Followed(task)
         one.followers += 1
         try:
@@ -67,11 +71,11 @@ class ChangeNews:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _follow(self, session_id: str) -> None:
-        try:
+        with suppress(KagedError):  # another daemon has the files, or the session is gone
             row = await self._changes.session(session_id)
-            present = self._changes.present(row)
-        except KagedError:
-            return  # another daemon has the files
+            await self._publish_forever(row, self._changes.present(row))
+
+    async def _publish_forever(self, row: SessionRow, present: PresentFiles) -> None:
         again = asyncio.Event()
         leave = present.listen(again.set)
         try:
@@ -89,10 +93,19 @@ class ChangeNews:
         """Publish what is new; return what is known now. Takes at least as long as two events are apart."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(SHORTEST_SECONDS)  # what is written together is one piece of news
-        begun = loop.time()
-        found = await self._list(row)
-        cost = loop.time() - begun
-        states = known if found is None else _states_of(found)
+        with suppress(KagedError):
+            await self._changes.settled(row.id)
+        async with self._comparing:
+            begun = loop.time()
+            found = await self._list(row)
+            states = known if found is None else _states_of(found)
+            await self._emit(row, known, states, found)
+            await asyncio.sleep(min(COST * (loop.time() - begun), LONGEST_SECONDS))
+        return states
+
+    async def _emit(
+        self, row: SessionRow, known: dict[str, str], states: dict[str, str], found: ChangeList | None
+    ) -> None:
         if found is not None and states != known:
             both = {*states.items()} ^ {*known.items()}
             stream = await self._hub.stream(row.id)
@@ -104,8 +117,6 @@ class ChangeNews:
                     deletions=found.deletions,
                 )
             )
-        await asyncio.sleep(min(COST * cost, LONGEST_SECONDS))
-        return states
 
     async def _list(self, row: SessionRow) -> ChangeList | None:
         try:

@@ -7,6 +7,7 @@ is not exact, everything is looked at each time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,13 @@ from pathlib import Path
 
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
+from app.tools.processes.git_commands import GitProblem
 from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 
-MAX_AGAIN = 500
-"""Where more has changed, everything is looked at: git takes the names as arguments."""
+log = logging.getLogger("kaged.changes")
+
+MAX_AGAIN = 2_000
+"""Where more has changed, everything is looked at."""
 
 IDLE_SECONDS = 900.0
 
@@ -81,7 +85,13 @@ class PresentFiles:
             if everything or len(again) > MAX_AGAIN:
                 return await self._look_at_all(marks)
             assert self._known is not None
-            return await self._look_again(self._known, again) if again else self._known
+            if not again:
+                return self._known
+            try:
+                return await self._look_again(self._known, again)
+            except GitProblem as problem:
+                log.info("all files are looked at: %s", problem)
+                return await self._look_at_all(marks)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -145,7 +155,9 @@ class PresentFiles:
     async def _look_again(self, known: Present, again: Collection[bytes]) -> Present:
         self._begin()
         try:
-            surveyed = await self._worktrees.survey(self.root, again)
+            old = [name for name in again if name in known.entries or name in known.left_out]
+            new = [name for name in again if name not in known.entries and name not in known.left_out]
+            surveyed = await self._worktrees.survey_again(self.root, old, new)
         except BaseException:
             self._all = True
             raise

@@ -173,7 +173,7 @@ class Changes:
 
     async def _list(self, row: SessionRow, since: str) -> ChangeList:
         root = self._root(self.root_of(row))
-        await self._settled(row.id)
+        await self.settled(row.id)
         baseline, records = await self._storage.read(lambda uow: _stored(uow, row.id, since))
         if not baseline.in_git and baseline.tree is None:
             if baseline.problem is None:
@@ -271,7 +271,8 @@ class Changes:
                 items.append(Listed(change, unknown, by[path], others=False))
         return ChangeList(items, f"only files that agents wrote with file tools are listed: {why}")
 
-    async def _settled(self, session_id: str) -> None:
+    async def settled(self, session_id: str) -> None:
+        """Wait until the files of a session's message are noted. Raises `Conflict` when that takes long."""
         try:
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self._notes.settled(session_id)

@@ -79,12 +79,13 @@ class GitObjects(StoredObjects):
         return [name for name in names if name and not name.endswith(b"/")]
 
     async def _among(self, names: Collection[bytes]) -> list[bytes]:
-        listed = await self.commands.run(
-            ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *map(os.fsdecode, names)],
-            environment={"GIT_LITERAL_PATHSPECS": "1"},
-        )
-        asked = frozenset(names)
-        return [name for name in dict.fromkeys(listed.split(b"\0")) if name in asked]
+        """Return those of the names that git does not ignore, and that lie in no repository below."""
+        own = await asyncio.to_thread(lambda: [name for name in names if not _is_nested(self.root, name)])
+        asked = b"".join(name + b"\0" for name in own)
+        # 1: it ignores none of them.
+        ignored = await self.commands.run(["check-ignore", "-z", "--stdin"], asked, codes=(0, 1))
+        without = frozenset(ignored.split(b"\0"))
+        return [name for name in own if name not in without]
 
     async def missing(self, oids: Iterable[str]) -> set[str]:
         """Return those of the objects that neither the repository nor the own folder has."""
@@ -170,3 +171,13 @@ class GitObjects(StoredObjects):
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
         return await self.commands.run(arguments, given, environment=own, most=most)
+
+
+def _is_nested(root: Path, name: bytes) -> bool:
+    """Tell whether a folder on the way to a file is a repository of its own. Blocks."""
+    folder, parts = os.fsencode(root), name.split(b"/")[:-1]
+    for part in parts:
+        folder = os.path.join(folder, part)
+        if part == b".git" or os.path.lexists(os.path.join(folder, b".git")):
+            return True
+    return False
