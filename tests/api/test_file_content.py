@@ -77,6 +77,7 @@ async def test_a_file_that_changes_while_it_is_read_ends_the_answer(shop: Path, 
     async def cut_short(change: Any) -> bool:
         with (shop / "long.bin").open("wb") as file:
             file.truncate(size)
+        os.utime(shop / "long.bin", (1_000_000, 1_000_000))
         got = 0
         request = files.client.stream("GET", f"{files.at}/content", params={"path": "long.bin"})
         try:
@@ -90,12 +91,17 @@ async def test_a_file_that_changes_while_it_is_read_ends_the_answer(shop: Path, 
         assert got == size
         return False
 
+    def write_in_place(path: Path) -> None:
+        with path.open("r+b") as file:
+            file.write(b"other")
+
     def append(path: Path) -> None:
         with path.open("ab") as file:
             file.write(b"more")
 
     assert await cut_short(lambda path: os.truncate(path, 10))
     assert await cut_short(lambda path: path.write_bytes(b"x" * 100))
+    assert await cut_short(write_in_place)
     assert not await cut_short(append)
     assert not await cut_short(lambda path: path.unlink())
 

@@ -99,7 +99,7 @@ async def test_a_hostile_configuration_runs_nothing_and_shows_nothing_else(
         config.write(
             f'[core]\n fsmonitor = "{run}"\n pager = "{run}"\n sshCommand = "{run}"\n worktree = {outside}\n'
             f' [filter "evil"]\n clean = "{run}"\n smudge = "{run}"\n process = "{run}"\n required = true\n'
-            f' [filter "a=b"]\n clean = "{run}"\n required = true\n'
+            f' [filter "a=b"]\n clean = "{run} >&2; echo one"\n required = true\n'
             f' [diff "evil"]\n command = "{run}"\n textconv = "{run}"\n'
             "[status]\n submoduleSummary = true\n"
         )

@@ -21,6 +21,7 @@ MAX_FITTED = 500
 """Names whose score is computed, at most: first those whose own name begins with what was typed."""
 MAX_CHANGES = 1_000
 MAX_TERMS = 8
+_RARE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,12 @@ class NameIndex:
         if not others and "/" not in first:
             yield self._names.find("\0" + _in_a_row(first)), MAX_FITTED
             yield self._names.find(_in_a_row(first)), MAX_FITTED
-            yield self._names.find(_scattered(first)), MAX_FITTED
+            yield self._names.find(self._names.scattered(first)), MAX_FITTED
         paths, text = self._paths, self._paths.of
         in_a_row = paths.find(_in_a_row(first))
         yield (place for place in in_a_row if not others or _has_all(text(place), others)), most
-        tests = [re.compile(_scattered(term)).match for term in others]
-        scattered = paths.find(_scattered(first))
+        tests = [re.compile(paths.scattered(term)).search for term in others]
+        scattered = paths.find(paths.scattered(first))
         # Whoever has typed a part of a name does not look for its letters elsewhere.
         yield (place for place in scattered if all(test("\0" + text(place)) for test in tests)), 1
 
@@ -170,6 +171,15 @@ class _Text:
         for found in re.finditer(expression + r"[^\x00]*+", self._text):
             yield bisect_right(starts, found.start()) - 1
 
+    def scattered(self, term: str) -> str:
+        """Return an expression for the letters of a term in order, within one name. It is tried once for each
+        name, from the NUL before it, or where the first letter is rare from each of those."""
+        rest = "".join(rf"[^\x00{letter}]*+{letter}" for letter in map(re.escape, term[1:]))
+        first = re.escape(term[0])
+        if _RARE * self._text.count(term[0]) < len(self._starts):
+            return first + rest
+        return rf"\x00[^\x00{first}]*+{first}{rest}"
+
     def of(self, place: int) -> str:
         start = self._starts[place] + 1
         return self._text[start : self._text.index("\0", start)]
@@ -177,13 +187,6 @@ class _Text:
 
 def _in_a_row(term: str) -> str:
     return re.escape(term)
-
-
-def _scattered(term: str) -> str:
-    """Return an expression for the letters of a term in order, within one name: tried once for each, from the
-    NUL before it."""
-    letters = map(re.escape, term)
-    return "\0" + "".join(rf"[^\x00{letter}]*+{letter}" for letter in letters)
 
 
 def _folders(paths: Iterable[str]) -> list[str]:
