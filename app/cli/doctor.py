@@ -22,16 +22,24 @@ _MARKS = {"ok": ("✓", "green"), "absent": ("–", None), "problem": ("✗", "r
 
 
 @click.command(name="doctor")
+@click.option(
+    "--remove-leftovers",
+    "remove",
+    is_flag=True,
+    help="Remove folders and refs of workspaces that the database does not know, with all that is in them.",
+)
 @local_options
 @json_option
-def command(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
+def command(remove: bool, data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
     """Check this machine: what is installed, what is missing, and how to install it.
 
     Exits with 1 when something keeps kaged from working; absent items do not count.
     """
     from app.cli.diagnosis import diagnose
+    from app.cli.leftover_workspaces import leftover_findings
 
-    findings = asyncio.run(diagnose(local_settings(data_dir, config_file)))
+    settings = local_settings(data_dir, config_file)
+    findings = asyncio.run(diagnose(settings)) + asyncio.run(leftover_findings(settings, remove=remove))
     healthy = all(finding.status != "problem" for finding in findings)
     if as_json:
         print_json({"ok": healthy, "findings": [finding.as_json() for finding in findings]})

@@ -24,7 +24,8 @@ from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
 from app.storage.repositories.issue_search import fill_search
 from app.storage.repositories.leases import LeaseRepository, LeaseState
-from app.storage.repositories.projects import ProjectTrustRepository
+from app.storage.repositories.projects import ProjectRepository, ProjectTrustRepository
+from app.storage.repositories.workspaces import WorkspaceRepository
 from app.storage.revisions import HEAD
 from app.storage.schema_version import (
     current_revision,
@@ -116,6 +117,12 @@ async def project_owners(url: str, data_dir: Path) -> list[LeaseState]:
 async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:
     """Return the roots of the projects that the upgrade trusted. Raises StorageError."""
     return await asyncio.to_thread(_trusted_by_upgrade, open_database(url, data_dir))
+
+
+async def held_workspaces(url: str | None, data_dir: Path) -> tuple[set[str], list[str]]:
+    """Return the workspaces whose folder is not removed, and the roots of all projects. Raises StorageError,
+    also for another schema than this release's."""
+    return await asyncio.to_thread(_held_workspaces, open_database(url, data_dir))
 
 
 def _upgrade(url: str | None, data_dir: Path) -> UpgradeReport:
@@ -253,6 +260,19 @@ def _trusted_by_upgrade(database: Database) -> list[str]:
         if current_revision(connection) != HEAD:
             return []
         return [row.root for row in ProjectTrustRepository(connection).upgraded()]
+
+
+MOST_PROJECTS = 10_000
+
+
+def _held_workspaces(database: Database) -> tuple[set[str], list[str]]:
+    if isinstance(database, SqliteDatabase) and not database.path.exists():
+        return set(), []
+    with _reading(database) as connection:
+        if current_revision(connection) != HEAD:
+            raise StorageError("The schema is not this release's.")
+        held = {row.id for row in WorkspaceRepository(connection).with_folder()}
+        return held, [row.root for row in ProjectRepository(connection).list(limit=MOST_PROJECTS).items]
 
 
 def _losses(connection: Connection, revision: str | None) -> Iterator[str]:

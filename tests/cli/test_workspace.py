@@ -56,3 +56,19 @@ def test_a_kept_branch_is_in_the_repository(home: Home) -> None:
     (root / "loan.txt").write_text("one\n")
     kept = home.json("workspace", "keep", session)
     assert git(home.project, "show", f"{kept['branch']}:loan.txt") == "one"
+
+
+def test_the_doctor_finds_and_removes_what_no_workspace_of_the_database_is(home: Home) -> None:
+    _, root = opened(home)
+    unknown = root.parents[1] / f"wks_{'0' * 26}"
+    (unknown / "tree").mkdir(parents=True)
+    (unknown / "tree" / "file").write_text("left\n"), (unknown / "tree").chmod(0o500)
+    pin = f"refs/kaged/base/{unknown.name}"
+    git(home.project, "update-ref", pin, "HEAD")
+    found = [one for one in home.json("doctor")["findings"] if one["group"] == "workspaces"]
+    assert [one["name"] for one in found] == [str(unknown), f"{pin} in {home.project}"]
+    home.run("doctor", "--remove-leftovers")
+    assert not unknown.exists() and root.exists()
+    pins = git(home.project, "for-each-ref", "--format=%(refname)", "refs/kaged").split()
+    assert pins == [f"refs/kaged/base/{root.parent.name}"]
+    assert [one for one in home.json("doctor")["findings"] if one["group"] == "workspaces"] == []
