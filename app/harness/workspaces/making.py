@@ -89,7 +89,9 @@ class Making:
         )
 
     def begin(self, row: Workspace) -> None:
-        """Make a stored workspace in the background."""
+        """Make a stored workspace in the background, unless that is under way."""
+        if row.id in self._tasks:
+            return
         task = asyncio.create_task(self._make(row), name=f"make {row.id}")
         self._tasks[row.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(row.id, None))

@@ -6,8 +6,9 @@ what a merge changes (`merging`), or what ends by itself (`tending`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypeVar
 
 from app.config import WorkspaceSettings
 from app.errors import Conflict, NotFound
@@ -25,6 +26,7 @@ from app.storage.pages import Page
 from app.tools.processes.git_commands import GitProblem
 
 S = WorkspaceState
+T = TypeVar("T")
 
 
 class Workspaces:
@@ -39,6 +41,7 @@ class Workspaces:
         self._tools = tools
         self._making = Making(record, projects, tools, settings)
         self._tending = Tending(record, projects, tools, settings, self._making)
+        self._steps: set[asyncio.Task[Any]] = set()
 
     # -- for sessions -----------------------------------------------------------------------
 
@@ -78,8 +81,9 @@ class Workspaces:
         await self._tending.look_forever(may_look)
 
     async def aclose(self) -> None:
-        """Stop what is being made; the next start makes it."""
+        """Stop what is being made, which the next start makes, and await what operators have begun."""
         await self._making.aclose()
+        await asyncio.gather(*self._steps, return_exceptions=True)
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -106,6 +110,9 @@ class Workspaces:
 
     async def merge(self, row: Workspace, wish: MergeWish, actor: str) -> Merged:
         """Bring the changes of a workspace back; with `dry_run` only say what that does."""
+        return await self._to_its_end(self._merge(row, wish, actor))
+
+    async def _merge(self, row: Workspace, wish: MergeWish, actor: str) -> Merged:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
             if not wish.dry_run:
@@ -117,8 +124,7 @@ class Workspaces:
                 if wish.dry_run:
                     return prepared.answer
                 prepared.require_possible()
-                before = S(present.state)
-                journal = {**prepared.journal, "before": before.value, "by": actor}
+                journal = {**prepared.journal, "by": actor}
                 present = await self._record.move(present, S.MERGING, {"journal": journal})
                 await self._tending.finish_merge(present, layout, root)
                 return prepared.answer
@@ -129,6 +135,9 @@ class Workspaces:
 
     async def discard(self, row: Workspace) -> Workspace:
         """Give a workspace up. Its files are kept for some days, so that `undo` brings it back."""
+        return await self._to_its_end(self._discard(row))
+
+    async def _discard(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED, S.BROKEN)
             await self._require_rest(present)
@@ -136,6 +145,9 @@ class Workspaces:
 
     async def undo(self, row: Workspace) -> Workspace:
         """Take back a workspace that was discarded, as long as its files are there."""
+        return await self._to_its_end(self._undo(row))
+
+    async def _undo(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.DISCARDED)
             if present.removed_at is not None:
@@ -147,6 +159,9 @@ class Workspaces:
 
     async def keep(self, row: Workspace) -> Workspace:
         """Leave the branch of a workspace in the user's repository, and remove its folder."""
+        return await self._to_its_end(self._keep(row))
+
+    async def _keep(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
             if present.branch is None:
@@ -169,6 +184,13 @@ class Workspaces:
             return kept
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _to_its_end(self, step: Coroutine[Any, Any, T]) -> T:
+        """Do a step whole, also when the client that asked for it is gone."""
+        task = asyncio.create_task(step)
+        self._steps.add(task)
+        task.add_done_callback(self._steps.discard)
+        return await asyncio.shield(task)
 
     async def _require_rest(self, row: Workspace) -> None:
         session_id = row.session_id

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.config import WorkspaceSettings
-from app.errors import KagedError, ToolError
+from app.errors import Conflict, KagedError, ToolError
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
@@ -68,7 +68,7 @@ class Tending:
         root = self._projects.root_of(row.project_id)
         layout = self._tools.layout(row.project_id, row.id)
         try:
-            await self.finish_merge(row, layout, root)
+            await self.finish_merge(row, layout, root, again=True)
         except (KagedError, GitProblem, ToolError, OSError) as problem:
             log.warning("the merge of the workspace %s could not be finished: %s", row.id, words(problem))
 
@@ -103,7 +103,10 @@ class Tending:
         changes whose session is over."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
         for row in rows:
-            if not may_look(row.project_id) or row.state == S.CREATING.value:
+            if not may_look(row.project_id):
+                continue
+            if row.state == S.CREATING.value:
+                self._making.begin(row)  # a request that ended too early had stored it
                 continue
             async with self._record.holding(row.id) as present:
                 if await self._is_over(present):
@@ -147,13 +150,15 @@ class Tending:
         else:
             await self._record.note(row, columns)
 
-    async def finish_merge(self, row: Workspace, layout: Layout, root: Path) -> None:
-        """Carry out the merge that a workspace's journal says, as far as it is not done yet."""
+    async def finish_merge(self, row: Workspace, layout: Layout, root: Path, *, again: bool = False) -> None:
+        """Carry out the merge that a workspace's journal says, as far as it is not done yet. One that is
+        begun `again` may be half done: its journal goes only when somebody else has changed what it
+        writes."""
         journal = row.journal or {}
         try:
             await self._tools.merging.carry_out(layout, root, journal)
-        except BaseException as problem:
-            if not isinstance(problem, asyncio.CancelledError):
+        except Exception as problem:
+            if not again or isinstance(problem, Conflict):
                 detail = f"The merge failed: {words(problem)}"
                 await self._record.move(row, S.READY, {"journal": None, "detail": detail})
             raise
