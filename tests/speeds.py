@@ -13,6 +13,8 @@ from collections.abc import Iterable
 
 SLOW: tuple[str, ...] = (
     "tests/attacks/test_attacks.py",
+    "tests/harness/workspaces/",
+    "tests/cli/test_workspace.py",
     "tests/e2e/test_replicas.py",
     "tests/e2e/test_replicas_forwarding.py",
     "tests/api/test_forwarding.py",
@@ -309,6 +311,8 @@ NIGHTLY: tuple[str, ...] = (
     "tests/attacks/test_attacks.py::test_an_attack_comes_to_nothing[root-none-",
     # By day `test_replicas.py` ends an owner once in each way.
     "tests/e2e/test_replicas_kills.py",
+    # By day `tests/harness/workspaces` begins again where a kill has left each step.
+    "tests/e2e/test_kill_workspaces.py",
     # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
     # Python, follow at night.
     # Generators of clients are installed in no other run.
