@@ -246,7 +246,7 @@ async def _assemble(
 ) -> Services:
     settings, storage, redactor = base.settings, base.storage, base.redactor
     tools = _tools(settings, registry, resources, redactor)
-    workspaces = open_workspaces(base, projects, hub, resources.processes)
+    workspaces = open_workspaces(base, projects, hub, resources)
     needed = session_services(
         base,
         projects,

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 
 from app.config import child_environment
 from app.daemon.services import Services
+from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.stream.event_hub import EventHub
@@ -20,21 +21,20 @@ from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.service import Workspaces
 from app.harness.workspaces.tools import Tools
-from app.tools.processes.call_processes import CallProcesses
 
 
 def open_workspaces(
-    base: Foundation, projects: ProjectRegistry, hub: EventHub, processes: CallProcesses
+    base: Foundation, projects: ProjectRegistry, hub: EventHub, resources: SessionResources
 ) -> Workspaces:
     """Return the service; nothing is recovered or removed yet."""
-    environment, settings = child_environment(), base.settings
+    environment, settings, processes = child_environment(), base.settings, resources.processes
     pins = Pins(processes, environment)
     creation = Creation(processes, environment, pins)
     branches = Branches(processes, environment, pins)
     merging = Merging(processes, environment, creation, branches)
-    record = WorkspaceRecord(base.storage, hub)
+    record = WorkspaceRecord(base.storage, hub, projects.workspaces.learn)
     outfit = Outfit(record, processes, environment)
-    tools = Tools(creation, merging, outfit, settings.daemon.data_dir)
+    tools = Tools(creation, merging, outfit, settings.daemon.data_dir, resources.close_root)
     return Workspaces(record, projects, tools, settings.workspaces)
 
 

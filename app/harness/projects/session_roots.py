@@ -66,17 +66,15 @@ class SessionRoots:
         self._ports: dict[Path, int] = {}
 
     def learn(self, row: WorkspaceRow) -> None:
-        """Take in a workspace as it is stored now."""
+        """Take in a workspace as it is stored now; let go of one whose folder is removed."""
         root = Path(os.path.realpath(row.root))
+        if row.removed_at is not None:
+            self._known.pop(row.id, None)
+            self._ports.pop(root, None)
+            return
         self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit)
         if row.first_port is not None:
             self._ports[root] = row.first_port
-
-    def forget(self, workspace_id: str) -> None:
-        """Let go of a workspace whose folder is removed."""
-        root, _ = self._known.pop(workspace_id, (None, None))
-        if root is not None:
-            self._ports.pop(root, None)
 
     def of(self, session: SessionRow, project: Path) -> SessionRoot:
         """Return where a session of the project in the folder `project` works.
@@ -97,4 +95,4 @@ class SessionRoots:
 
     def first_port(self, root: Path) -> int | None:
         """Return the first port of the range of the workspace at `root`, None where it has none."""
-        return self._ports.get(root)
+        return self._ports.get(root) if self._ports else None

@@ -14,8 +14,8 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-FOLDER = "workspaces"
-"""Where the workspaces of all projects are, below the data folder."""
+from app.workspace.own_places import WORKSPACES_FOLDER
+
 _LONGEST_SLUG = 40
 
 
@@ -27,7 +27,7 @@ class Layout:
 
     @classmethod
     def of(cls, data_dir: Path, project_id: str, workspace_id: str) -> Layout:
-        return cls(data_dir / FOLDER / project_id / workspace_id)
+        return cls(data_dir / WORKSPACES_FOLDER / project_id / workspace_id)
 
     @property
     def git(self) -> Path:

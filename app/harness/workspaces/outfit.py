@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from app.harness.dsl.spec_sections import WorkspaceSection
-from app.harness.projects.workspace_variables import workspace_variables
 from app.harness.workspaces.furnishing import free_ports, furnish
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.record import WorkspaceRecord
@@ -57,9 +56,8 @@ class Outfit:
         if section.setup is None:
             return row, notes, {}
         await self._record.note(row, {}, "setup")
-        place = SetupPlace(
-            row.id, fitting.root, fitting.layout.tree, fitting.borrowed, workspace_variables(row)
-        )
+        variables = self._processes.variables(fitting.root)
+        place = SetupPlace(row.id, fitting.root, fitting.layout.tree, fitting.borrowed, variables)
         done = await run_setup(self._processes, self._environment, section.setup, place)
         if done.problem is not None:
             notes.append(f"{done.problem}: see its log.")

@@ -6,7 +6,7 @@ Owns: storing a move together with its event. Never: what a move makes necessary
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -23,8 +23,10 @@ Columns = dict[str, Any]
 
 
 class WorkspaceRecord:
-    def __init__(self, storage: Storage, hub: EventHub) -> None:
+    def __init__(self, storage: Storage, hub: EventHub, learn: Callable[[Workspace], None]) -> None:
+        """`learn` is told of each row as it is stored."""
         self.storage = storage
+        self._learn = learn
         self._hub = hub
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -76,14 +78,18 @@ class WorkspaceRecord:
         live = await self._has_session(row)
         if not live:
             await self.storage.write(statements, durable=True)
-            return changed[-1]
+            return self._stored(changed[-1])
         assert row.session_id is not None
         stream = await self._hub.stream(row.session_id)
         shown = target.value if target is not None else row.state
         detail = columns.get("detail", row.detail)
         event = WorkspaceUpdated(workspace_id=row.id, state=shown, step=step, detail=detail)
         await stream.record([event], statements, durable=True)
-        return changed[-1]
+        return self._stored(changed[-1])
+
+    def _stored(self, row: Workspace) -> Workspace:
+        self._learn(row)
+        return row
 
     async def _has_session(self, row: Workspace) -> bool:
         session_id = row.session_id

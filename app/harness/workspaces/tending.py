@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,7 @@ class Tending:
 
     async def _remove(self, row: Workspace) -> None:
         """Remove a workspace's folder and pin; a session that is over has it no more."""
+        await self._tools.close_root(Path(await asyncio.to_thread(os.path.realpath, row.root)))
         try:
             await self._tools.creation.abandon(
                 self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id), row.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from app.harness.workspaces.outfit import Outfit
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What workspaces are made and merged with, below the daemon's data folder."""
+    """What workspaces are made and merged with, below the daemon's data folder. `close_root` ends what is
+    kept for the folder in which a session works."""
 
     creation: Creation
     merging: Merging
     outfit: Outfit
     data_dir: Path
+    close_root: Callable[[Path], Awaitable[None]]
 
     def layout(self, project_id: str, workspace_id: str) -> Layout:
         return Layout.of(self.data_dir, project_id, workspace_id)
