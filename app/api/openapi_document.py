@@ -39,6 +39,7 @@ _TAGS = (
     ("Interactions", "Questions and permission requests to people, and their answers."),
     ("Issues", "Issues of a project, with history, links, files and checklists."),
     ("Uploads", "Files for forms, issues and workflows: upload them first, then name their ids."),
+    ("Workspaces", "Folders of their own in which sessions work, and what becomes of their changes."),
     ("Workflows", "Workflows of a project and their runs; each run has its own session."),
     ("Commands", "Shell commands of agents that run now or in the background."),
     ("Chat completions", "Agents as models of the chat-completions protocol."),

@@ -1623,9 +1623,18 @@ class AsyncSessions:
         mode: Literal["plan", "ask", "edits", "full"] | Omit = OMIT,
         overrides: models.SessionOverrides | Mapping[str, Any] | None | Omit = OMIT,
         title: str | None | Omit = OMIT,
+        workspace: Literal["shared", "worktree"]
+        | models.WorkspaceWish
+        | Mapping[str, Any]
+        | None
+        | Omit = OMIT,
         idempotency_key: str | None = None,
     ) -> AsyncSession:
-        """Create a session."""
+        """Create a session.
+
+        With a `workspace` of its own, the answer does not wait until that is there: the first run does.
+        `workspace.updated` reports how it goes.
+        """
         return await self._transport.session(
             Call(
                 "POST",
@@ -1638,6 +1647,7 @@ class AsyncSessions:
                         "overrides": overrides,
                         "project_id": project_id,
                         "title": title,
+                        "workspace": workspace,
                     }
                 ),
                 keyed=True,
@@ -1943,6 +1953,87 @@ class AsyncWorkflows:
         )
 
 
+class AsyncWorkspaces:
+    """Operations: workspaces."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def discard(self, session_id: str) -> models.WorkspaceAnswer:
+        """Discard a workspace.
+
+        Its folder is removed after `workspaces.undo_days`; until then it can be taken back.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/discard"), models.WorkspaceAnswer
+        )
+
+    async def get(self, session_id: str) -> models.WorkspaceAnswer:
+        """Show a session's workspace.
+
+        `kind` is `shared` for a session in the project's own folder.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/workspace"), models.WorkspaceAnswer
+        )
+
+    async def keep(self, session_id: str) -> models.WorkspaceAnswer:
+        """Keep a workspace's branch, remove its folder.
+
+        The branch is in the project's repository then, with everything that the workspace held.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/keep"), models.WorkspaceAnswer
+        )
+
+    def list(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.WorkspaceAnswer]:
+        """List a project's workspaces, newest first.
+
+        Includes those whose folder is removed already (`removed_at`).
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/workspaces",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.WorkspaceAnswer,
+        )
+
+    async def merge(
+        self,
+        session_id: str,
+        *,
+        dry_run: bool | Omit = OMIT,
+        into: str | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        strategy: Literal["squash", "merge"] | Omit = OMIT,
+    ) -> models.MergeAnswer:
+        """Bring a workspace's changes back.
+
+        Everything is computed first, and written whole or not at all. `conflict` with the reason
+        `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
+        changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
+        again.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/workspace/merge",
+                body=given({"dry_run": dry_run, "into": into, "message": message, "strategy": strategy}),
+            ),
+            models.MergeAnswer,
+        )
+
+    async def undo(self, session_id: str) -> models.WorkspaceAnswer:
+        """Take back a discarded workspace."""
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/undo"), models.WorkspaceAnswer
+        )
+
+
 class AsyncResources:
     """Every operation, by resource."""
 
@@ -1967,3 +2058,4 @@ class AsyncResources:
         self.tools = AsyncTools(transport)
         self.uploads = AsyncUploads(transport)
         self.workflows = AsyncWorkflows(transport)
+        self.workspaces = AsyncWorkspaces(transport)

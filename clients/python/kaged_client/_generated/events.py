@@ -421,7 +421,7 @@ class RunQueued(Model):
 
     message_id: str
     position: int
-    reason: Literal["busy", "capacity"]
+    reason: Literal["busy", "capacity", "workspace"]
 
 
 class RunStarted(Model):
@@ -631,6 +631,17 @@ class WorkflowStarted(Model):
     workflow: str
     workflow_run_id: str
     issue_number: int | None = None
+
+
+class WorkspaceUpdated(Model):
+    """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
+    `detail` what is wrong, or worth knowing.
+    """
+
+    state: str
+    workspace_id: str
+    detail: str | None = None
+    step: str | None = None
 
 
 class MessageStartEvent(BaseEvent):
@@ -1070,6 +1081,17 @@ class MessageRemovedEvent(BaseEvent):
     type: Literal["message.removed"] = "message.removed"
 
 
+class WorkspaceUpdatedEvent(BaseEvent):
+    """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
+    `detail` what is wrong, or worth knowing.
+    """
+
+    durable: ClassVar[bool] = True
+
+    payload: WorkspaceUpdated
+    type: Literal["workspace.updated"] = "workspace.updated"
+
+
 Event: TypeAlias = (
     MessageStartEvent
     | MessageDeltaEvent
@@ -1115,6 +1137,7 @@ Event: TypeAlias = (
     | HookEndedEvent
     | MessageEditedEvent
     | MessageRemovedEvent
+    | WorkspaceUpdatedEvent
     | UnknownEvent
 )
 """Every event; `type` tells them apart. One of an unknown type is an `UnknownEvent`."""
@@ -1164,4 +1187,5 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "hook.ended": HookEndedEvent,
     "message.edited": MessageEditedEvent,
     "message.removed": MessageRemovedEvent,
+    "workspace.updated": WorkspaceUpdatedEvent,
 }

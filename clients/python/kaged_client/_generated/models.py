@@ -358,6 +358,8 @@ class CreateSession(Model):
     overrides: SessionOverrides | None = None
     """Overrides of the project file for this session."""
     title: str | None = None
+    workspace: Literal["shared", "worktree"] | WorkspaceWish | None = None
+    """Where it works: `shared` is the project's folder, `worktree` a folder of its own. Without it, the project file says so."""
 
 
 class CreateTodo(Model):
@@ -689,6 +691,8 @@ class ImportedSessionDetail(Model):
     tokens: Tokens
     updated_at: datetime
     warnings: list[str]
+    workspace_id: str | None
+    """The folder of its own that it works in; null: the project's."""
 
 
 class InteractionAnswer(Model):
@@ -835,6 +839,14 @@ class IssueUpdateAnswer(Model):
     visibility: Literal["all", "operator_only"]
 
 
+class LastMerge(Model):
+    """What was last brought back: into the checkout (`working_tree`) or a branch, with its commit."""
+
+    at: datetime
+    into: str
+    commit: str | None = None
+
+
 class LastRun(Model):
     """The newest run of a session's root agent."""
 
@@ -878,6 +890,8 @@ class ListedSession(Model):
     state_reason: str | None
     title: str
     updated_at: datetime
+    workspace_id: str | None
+    """The folder of its own that it works in; null: the project's."""
     last_run: LastRun | None = None
     """The newest run of the root agent."""
     pending_interactions: int = 0
@@ -945,6 +959,42 @@ class McpToolAnswer(Model):
     description: str
     name: str
     title: str
+
+
+class MergeAnswer(Model):
+    """What a merge has changed, or with `dry_run` would change. `conflicts` are files that both sides have
+    changed, `hindered` files that cannot be written, with the reason; with either nothing is merged. `diff`
+    is text, up to 1 MB, and only there for a dry run.
+    """
+
+    commit: str | None
+    conflicts: list[str]
+    diff: str
+    dry_run: bool
+    files: list[MergedFile]
+    hindered: dict[str, str]
+    into: str
+    workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
+
+
+class MergeWorkspace(Model):
+    """`MergeWorkspace` of the interface."""
+
+    dry_run: bool = False
+    into: str = "working_tree"
+    """`working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch that is not checked out."""
+    message: str | None = None
+    strategy: Literal["squash", "merge"] = "squash"
+    """For a branch: one commit, or one that keeps those of the workspace."""
+
+
+class MergedFile(Model):
+    """One file that changes; `additions` and `deletions` are lines, null for binary files."""
+
+    additions: int | None
+    deletions: int | None
+    path: str
+    status: Literal["added", "modified", "deleted", "mode"]
 
 
 class MessageAnswer(Model):
@@ -1456,6 +1506,8 @@ class SessionDetail(Model):
     title: str
     tokens: Tokens
     updated_at: datetime
+    workspace_id: str | None
+    """The folder of its own that it works in; null: the project's."""
 
 
 class SessionOverrides(Model):
@@ -1827,6 +1879,44 @@ class WorkflowRunSummary(Model):
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     timeout_seconds: int
     workflow: str
+
+
+class WorkspaceAnswer(Model):
+    """The folder that a session works in. Without one of its own, `kind` is `shared` and `id` null: it is the
+    project's. `detail` says what is wrong, or worth knowing.
+    """
+
+    base: str | None
+    base_commit: str | None
+    branch: str | None
+    created_at: datetime
+    created_by: str
+    detail: str | None
+    ended_at: datetime | None
+    first_port: int | None
+    """The first of `ports` free ports that are reserved for it."""
+    id: str | None
+    kind: Literal["shared", "worktree", "copy"]
+    merged: LastMerge | None
+    ports: int
+    project_id: str
+    removed_at: datetime | None
+    """When its folder was removed: it cannot be taken back then."""
+    root: str
+    session_id: str | None
+    setup_log: str | None
+    """What the project's `setup` said, the last 64 KB of it."""
+    size_bytes: int
+    state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
+    updated_at: datetime
+
+
+class WorkspaceWish(Model):
+    """The folder that a session is to work in."""
+
+    base: str = "head"
+    """What it begins with: `head` (the last commit), `working` (with the uncommitted changes of the checkout), or a branch, a tag or a commit."""
+    kind: Literal["shared", "worktree"] = "worktree"
 
 
 class WorktreeAnswer(Model):

@@ -718,7 +718,7 @@ export interface components {
              * Reason
              * @enum {string}
              */
-            reason: "busy" | "capacity";
+            reason: "busy" | "capacity" | "workspace";
         };
         /** RunStarted */
         RunStarted: {
@@ -1065,6 +1065,27 @@ export interface components {
             workflow: string;
             /** Workflow Run Id */
             workflow_run_id: string;
+        };
+        /**
+         * WorkspaceUpdated
+         * @description The folder of its own that a session works in has another state. `step` says what is done meanwhile;
+         *     `detail` what is wrong, or worth knowing.
+         */
+        WorkspaceUpdated: {
+            /**
+             * Detail
+             * @default null
+             */
+            detail?: string | null;
+            /** State */
+            state: string;
+            /**
+             * Step
+             * @default null
+             */
+            step?: string | null;
+            /** Workspace Id */
+            workspace_id: string;
         };
         /** message.start */
         "message.start": {
@@ -1726,6 +1747,21 @@ export interface components {
             /** @constant */
             type: "message.removed";
         };
+        /** workspace.updated */
+        "workspace.updated": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["WorkspaceUpdated"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "workspace.updated";
+        };
         /** pong */
         pong: {
             /** @constant */
@@ -1801,6 +1837,7 @@ export const EVENT_TYPES = [
   "hook.ended",
   "message.edited",
   "message.removed",
+  "workspace.updated",
 ] as const;
 
 export type KnownEvent = components["schemas"][(typeof EVENT_TYPES)[number]];

@@ -802,6 +802,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a project's workspaces, newest first
+         * @description Includes those whose folder is removed already (`removed_at`).
+         */
+        get: operations["list_workspaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/providers": {
         parameters: {
             query?: never;
@@ -933,7 +953,11 @@ export interface paths {
         /** List sessions, newest first */
         get: operations["list_sessions"];
         put?: never;
-        /** Create a session */
+        /**
+         * Create a session
+         * @description With a `workspace` of its own, the answer does not wait until that is there: the first run does.
+         *     `workspace.updated` reports how it goes.
+         */
         post: operations["create_session"];
         delete?: never;
         options?: never;
@@ -1745,6 +1769,106 @@ export interface paths {
          *     denied. A read-only call is cancelled when its client disconnects.
          */
         post: operations["call_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a session's workspace
+         * @description `kind` is `shared` for a session in the project's own folder.
+         */
+        get: operations["get_workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard a workspace
+         * @description Its folder is removed after `workspaces.undo_days`; until then it can be taken back.
+         */
+        post: operations["discard_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep a workspace's branch, remove its folder
+         * @description The branch is in the project's repository then, with everything that the workspace held.
+         */
+        post: operations["keep_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a workspace's changes back
+         * @description Everything is computed first, and written whole or not at all. `conflict` with the reason
+         *     `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
+         *     changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
+         *     again.
+         */
+        post: operations["merge_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back a discarded workspace */
+        post: operations["undo_workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3064,6 +3188,11 @@ export interface components {
             project_id: string;
             /** Title */
             title?: string | null;
+            /**
+             * Workspace
+             * @description Where it works: `shared` is the project's folder, `worktree` a folder of its own. Without it, the project file says so.
+             */
+            workspace?: ("shared" | "worktree") | components["schemas"]["WorkspaceWish"] | null;
         };
         /**
          * CreateTodo
@@ -3823,6 +3952,11 @@ export interface components {
             updated_at: string;
             /** Warnings */
             warnings: string[];
+            /**
+             * Workspace Id
+             * @description The folder of its own that it works in; null: the project's.
+             */
+            workspace_id: string | null;
         };
         /**
          * InteractionAnswer
@@ -4180,6 +4314,22 @@ export interface components {
             visibility: "all" | "operator_only";
         };
         /**
+         * LastMerge
+         * @description What was last brought back: into the checkout (`working_tree`) or a branch, with its commit.
+         */
+        LastMerge: {
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            at: string;
+            /** Commit */
+            commit?: string | null;
+            /** Into */
+            into: string;
+        };
+        /**
          * LastRun
          * @description The newest run of a session's root agent.
          */
@@ -4277,6 +4427,11 @@ export interface components {
              * @example 2026-01-02T03:04:05.678Z
              */
             updated_at: string;
+            /**
+             * Workspace Id
+             * @description The folder of its own that it works in; null: the project's.
+             */
+            workspace_id: string | null;
         };
         /**
          * LoadProject
@@ -4436,6 +4591,81 @@ export interface components {
             name: string;
             /** Title */
             title: string;
+        };
+        /**
+         * MergeAnswer
+         * @description What a merge has changed, or with `dry_run` would change. `conflicts` are files that both sides have
+         *     changed, `hindered` files that cannot be written, with the reason; with either nothing is merged. `diff`
+         *     is text, up to 1 MB, and only there for a dry run.
+         */
+        MergeAnswer: {
+            /** Commit */
+            commit: string | null;
+            /** Conflicts */
+            conflicts: string[];
+            /** Diff */
+            diff: string;
+            /** Dry Run */
+            dry_run: boolean;
+            /** Files */
+            files: components["schemas"]["MergedFile"][];
+            /** Hindered */
+            hindered: {
+                [key: string]: string;
+            };
+            /** Into */
+            into: string;
+            /**
+             * Workspace State
+             * @enum {string}
+             */
+            workspace_state: "creating" | "ready" | "merging" | "merged" | "kept" | "discarded" | "broken";
+        };
+        /**
+         * MergeWorkspace
+         * @example {
+         *       "dry_run": true,
+         *       "into": "working_tree"
+         *     }
+         */
+        MergeWorkspace: {
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * Into
+             * @description `working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch that is not checked out.
+             * @default working_tree
+             */
+            into?: string;
+            /** Message */
+            message?: string | null;
+            /**
+             * Strategy
+             * @description For a branch: one commit, or one that keeps those of the workspace.
+             * @default squash
+             * @enum {string}
+             */
+            strategy?: "squash" | "merge";
+        };
+        /**
+         * MergedFile
+         * @description One file that changes; `additions` and `deletions` are lines, null for binary files.
+         */
+        MergedFile: {
+            /** Additions */
+            additions: number | null;
+            /** Deletions */
+            deletions: number | null;
+            /** Path */
+            path: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "added" | "modified" | "deleted" | "mode";
         };
         /**
          * MessageAnswer
@@ -4879,6 +5109,21 @@ export interface components {
         PageOf_WorkflowRunSummary_: {
             /** Items */
             items: components["schemas"]["WorkflowRunSummary"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
+        /** PageOf[WorkspaceAnswer] */
+        PageOf_WorkspaceAnswer_: {
+            /** Items */
+            items: components["schemas"]["WorkspaceAnswer"][];
             /**
              * Next Cursor
              * @description Send it as `cursor` to get the next page; null on the last page.
@@ -5777,6 +6022,11 @@ export interface components {
              * @example 2026-01-02T03:04:05.678Z
              */
             updated_at: string;
+            /**
+             * Workspace Id
+             * @description The folder of its own that it works in; null: the project's.
+             */
+            workspace_id: string | null;
         };
         /**
          * SessionOverrides
@@ -6546,6 +6796,97 @@ export interface components {
             timeout_seconds: number;
             /** Workflow */
             workflow: string;
+        };
+        /**
+         * WorkspaceAnswer
+         * @description The folder that a session works in. Without one of its own, `kind` is `shared` and `id` null: it is the
+         *     project's. `detail` says what is wrong, or worth knowing.
+         */
+        WorkspaceAnswer: {
+            /** Base */
+            base: string | null;
+            /** Base Commit */
+            base_commit: string | null;
+            /** Branch */
+            branch: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Detail */
+            detail: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * First Port
+             * @description The first of `ports` free ports that are reserved for it.
+             */
+            first_port: number | null;
+            /** Id */
+            id: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "shared" | "worktree" | "copy";
+            merged: components["schemas"]["LastMerge"] | null;
+            /** Ports */
+            ports: number;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Removed At
+             * @description When its folder was removed: it cannot be taken back then.
+             */
+            removed_at: string | null;
+            /** Root */
+            root: string;
+            /** Session Id */
+            session_id: string | null;
+            /**
+             * Setup Log
+             * @description What the project's `setup` said, the last 64 KB of it.
+             */
+            setup_log: string | null;
+            /** Size Bytes */
+            size_bytes: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "creating" | "ready" | "merging" | "merged" | "kept" | "discarded" | "broken";
+            /**
+             * Updated At
+             * Format: date-time
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            updated_at: string;
+        };
+        /**
+         * WorkspaceWish
+         * @description The folder that a session is to work in.
+         * @example {
+         *       "base": "head",
+         *       "kind": "worktree"
+         *     }
+         */
+        WorkspaceWish: {
+            /**
+             * Base
+             * @description What it begins with: `head` (the last commit), `working` (with the uncommitted changes of the checkout), or a branch, a tag or a commit.
+             * @default head
+             */
+            base?: string;
+            /**
+             * Kind
+             * @default worktree
+             * @enum {string}
+             */
+            kind?: "shared" | "worktree";
         };
         /**
          * WorktreeAnswer
@@ -8738,6 +9079,41 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    list_workspaces: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_WorkspaceAnswer_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     list_providers: {
         parameters: {
             query?: {
@@ -10742,6 +11118,166 @@ export interface operations {
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    discard_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    keep_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    merge_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeWorkspace"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    undo_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
