@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.bridges.processes.process import ChildProcesses
-from app.cli.diagnosis import Finding
+from app.cli.diagnosis import Finding, Status
 from app.config import Settings, child_environment
 from app.errors import KagedError
 from app.harness.workspaces.leftovers import LeftoverSearch
@@ -41,7 +41,7 @@ async def leftover_findings(settings: Settings, *, remove: bool) -> list[Finding
         await children.aclose()
     detail = "removed" if remove else "no workspace of the database"
     advice = None if remove else ADVICE
-    status = "ok" if remove else "absent"
+    status: Status = "ok" if remove else "absent"
     named = [str(folder) for folder in found.folders]
     named += [f"refs/kaged/base/{one} in {root}" for root, ids in found.pins.items() for one in ids]
     return [Finding(GROUP, name, status, detail, advice) for name in named]

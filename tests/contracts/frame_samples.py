@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.events.changes import ChangesUpdated
 from app.events.compaction import (
     CompactionCompleted,
     CompactionDecided,
@@ -184,6 +185,7 @@ SAMPLES: tuple[EventPayload, ...] = (
         compactions=(COMPACTION,),
         files=2,
     ),
+    ChangesUpdated(paths=("bakery/basket.py",), total=1, additions=1, deletions=1),
     WorkspaceUpdated(workspace_id="wks_01JZ000000000000000000000B", state="creating", step="clone"),
     RollbackUndone(rollback_id="rbk_01JZ0000000000000000000006", undone_by="operator"),
     CompactionTriggered(

@@ -170,6 +170,8 @@ class CreateBranch(RequestModel):
 class SwitchBranch(RequestModel):
     """The branch to check out."""
 
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "fix-total"}})
+
     name: BranchName
 
 

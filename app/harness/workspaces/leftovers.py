@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.harness.workspaces.clone import remove_tree
-from app.harness.workspaces.layout import FOLDER
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import repository_of
 from app.ids import is_id
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.workspace.own_places import WORKSPACES_FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LeftoverSearch:
     def __init__(self, processes: CallProcesses, environment: Mapping[str, str], data_dir: Path) -> None:
         self._processes = processes
         self._environment = environment
-        self._folder = data_dir / FOLDER
+        self._folder = data_dir / WORKSPACES_FOLDER
         self._pins = Pins(processes, environment)
 
     async def find(self, held: Collection[str], roots: Iterable[Path]) -> Leftovers:
