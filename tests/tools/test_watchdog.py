@@ -497,3 +497,27 @@ async def test_other_work_with_git_is_not_asked_about(guarded, command):
 async def test_an_agent_in_a_cage_is_not_asked_about_commits_that_its_cage_forbids(guarded):
     caged = guarded.caged(("rw", "."), capabilities=["shell", "exec"])
     assert (await caged.call("probe.run", command="git commit -m x")).code is None
+
+
+@pytest.mark.requirement("git.agents")
+async def test_an_agent_commits_in_the_workspace_of_its_session_and_asks_elsewhere(guarded):
+    clone = guarded.base / "data" / "workspaces" / "prj_1" / "wks_1" / "tree"
+    (clone / ".git").mkdir(parents=True)
+    desk = replace(guarded, context=replace(guarded.context, project_root=clone))
+    for command in (
+        "git commit -m x",
+        "git stash",
+        "cd docs && git commit -m x",
+        "git -C docs commit -m 'a b'",
+    ):
+        assert (await desk.call("probe.run", command=command)).code is None, command
+    elsewhere = guarded.base / "project"
+    for command in (
+        f"git -C {elsewhere} commit -m x",
+        f"cd {elsewhere} && git commit -m x",
+        "cd ~/shop; git stash",
+        "git -C $SHOP commit -m x",
+        f"GIT_DIR={elsewhere}/.git git commit -m x",
+        f"git --git-dir={elsewhere}/.git commit -m x",
+    ):
+        assert (await desk.call("probe.run", command=command)).code == "watchdog_denied", command

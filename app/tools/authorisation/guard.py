@@ -80,7 +80,7 @@ def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
         DaemonWatchdog(data_dir, home=home),
         FileWatchdog(),
         RequestWatchdog(),
-        CommitWatchdog(),
+        CommitWatchdog(data_dir),
     )
 
 
