@@ -194,3 +194,30 @@ async def test_an_agent_that_has_read_the_file_learns_of_it(
     answer = await at.session_call("POST", "/tools/edit.text", call)
     assert answer["code"] == "file_changed_since_read", answer
     assert (root / "a.txt").read_text() == "a, first\n"
+
+
+@pytest.mark.parametrize("undo_too", [False, True])
+async def test_what_a_kill_left_half_done_is_ended_at_the_next_start(
+    fake: FakeProvider, root: Path, tmp_path: Path, settings_overrides: dict[str, Any], undo_too: bool
+) -> None:
+    before = files(root)
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        await work(driver, fake, "Change", (shell("sed s/15/16/ lines.txt > there.txt; rm lines.txt"),))
+        after = files(root)
+        made = await revert(driver, "there.txt")
+        assert files(root) == before
+
+        def as_if_killed(uow: Any) -> None:
+            applied = {} if undo_too else {"applied_at": None}
+            uow.reverts.update(made["id"], under_way=True, **applied)
+
+        await driver.daemon.services.storage.write(as_if_killed)
+    (root / "there.txt").write_bytes(after["there.txt"][1])  # both names are there
+    (root / ".kaged-0123456789abcdef.old").write_text("put aside\n")
+    async with restarted(tmp_path / "data", **settings_overrides) as again:
+        again.session_id = driver.session_id
+        assert files(root) == (after if undo_too else before)
+        assert set((await changes(again))["items"]) == ({"there.txt"} if undo_too else set())
+        if not undo_too:
+            await undo(again, made)
+            assert files(root) == after
