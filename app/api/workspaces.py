@@ -14,6 +14,7 @@ from app.api.schemas.model import PageOf
 from app.api.schemas.workspaces import MergeAnswer, MergeWorkspace, WorkspaceAnswer
 from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
+from app.harness.workspaces.merging import conflict_message
 from app.storage.models import Session
 
 router: APIRouter = noun_router("Workspaces")
@@ -49,7 +50,12 @@ async def merge_workspace(
     again."""
     workspaces = services.management.folders.workspaces
     row = await workspaces.of_session(session_id)
+    if body.conflicts == "agent":
+        await services.sessions.require_open(session_id)
     merged = await workspaces.merge(row, body.wish(), principal.actor)
+    if merged.given:
+        text = conflict_message(merged)
+        await services.sessions.post_message(session_id, text, actor=principal.actor)
     return MergeAnswer.of(merged, (await workspaces.get(row.id)).state, dry_run=body.dry_run)
 
 

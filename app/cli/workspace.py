@@ -62,10 +62,11 @@ async def show(daemon: Connected, session: str) -> None:
 
 @command.command(name="merge")
 @click.argument("session", default="last")
-@click.option("--into", default="working_tree", show_default=True, help="A branch that is not checked out.")
+@click.option("--into", default="working_tree", show_default=True, help="The checkout's files, or a branch.")
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True)
 @click.option("--message", "-m", help="The message of the commit on a branch.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--to-agent", is_flag=True, help="Give conflicts to the agent, in its workspace.")
 @click.option("--diff", is_flag=True, help="With --dry-run: show the changes, too.")
 @in_project
 async def merge(
@@ -75,17 +76,19 @@ async def merge(
     strategy: str,
     message: str | None,
     dry_run: bool,
+    to_agent: bool,
     diff: bool,
 ) -> int:
     """Bring the changes of SESSION (an id, or `last`) into the checkout's files, or onto a branch.
 
-    A dry run exits with 1 when it could not be merged.
+    Exits with 1 when nothing could be merged.
     """
     if diff and not dry_run:
         raise click.UsageError("--diff goes with --dry-run.")
     path = await path_of(daemon.client, session, daemon.project)
     body: dict[str, Any] = {"into": into, "strategy": strategy, "dry_run": dry_run}
     body |= {} if message is None else {"message": message}
+    body |= {"conflicts": "agent"} if to_agent else {}
     answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body)
     daemon.show(answer, lambda found: _print_merge(found, diff=diff))
     return 1 if answer["conflicts"] or answer["hindered"] else 0
@@ -148,6 +151,9 @@ def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
         print_text(f"in the way: {path}: {reason}")
     if diff:
         print_text(found["diff"])
+    if found["given_to_agent"]:
+        print_text("the conflicts are in the workspace now, and the agent is told; merge again afterwards")
+        return
     if found["dry_run"]:
         print_text("nothing was changed", dim=True)
     else:

@@ -17,7 +17,7 @@ from tests.driver.workspaces import git, write_repository
 
 KILLS = rounds(6, 100)
 FILES = 12
-LONGEST = {"create": 2.0, "merge": 2.5, "branch": 2.0, "discard": 0.6, "keep": 2.0}
+LONGEST = {"create": 2.0, "merge": 2.5, "branch": 2.0, "checkout": 2.5, "discard": 0.6, "keep": 2.0}
 """Within how many seconds of a step the daemon is killed; the step may have ended before."""
 UNDER_WAY = {"creating", "merging"}
 
@@ -74,8 +74,9 @@ async def step(client: httpx2.AsyncClient, project_id: str, kind: str, number: i
     for one in range(FILES):
         (Path(found["root"]) / f"made-{number}-{one}.txt").write_text(f"{number} {one}\n" * 2000)
     ready.set()
-    body = {"json": {"into": "side" if kind == "branch" else "working_tree"}}
-    action = "merge" if kind in {"merge", "branch"} else kind
+    into = {"branch": "side", "checkout": "main", "merge": "working_tree"}
+    body = {"json": {"into": into.get(kind)}}
+    action = "merge" if kind in into else kind
     await client.post(f"{session}/{action}", **(body if action == "merge" else {}))
 
 
@@ -112,6 +113,8 @@ async def test_kills_at_random_moments_leave_nothing_half_done(tmp_path: Path) -
             after = git(root, "rev-parse", "side")
             if after != before:
                 assert git(root, "rev-parse", f"{after}^") == before
+            if kind == "checkout":
+                assert git(root, "status", "--porcelain") == ""
             git(root, "add", "-A")
             if git(root, "status", "--porcelain"):
                 git(root, "commit", "-qm", f"round {number}")

@@ -225,6 +225,7 @@ FIELDS_OF_MODELS: dict[str, Any] = {
     "MergeAnswer.commit": None,
     "MergeAnswer.conflicts": [],
     "MergeAnswer.diff": "",
+    "MergeAnswer.given_to_agent": False,
     "MergeAnswer.hindered": {},
     "MergeAnswer.into": "working_tree",
     "LastMerge.into": "working_tree",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.harness.workspaces.merging import WORKING_TREE, Merged, MergeWish
@@ -60,6 +60,11 @@ class WorkspaceAnswer(AnswerModel):
     ended_at: Time | None
     removed_at: Time | None = Field(description="When its folder was removed: it cannot be taken back then.")
 
+    @field_validator("merged", mode="before")
+    @classmethod
+    def _brought_back(cls, value: Any) -> Any:
+        return value if value is None or not isinstance(value, dict) or "into" in value else None
+
 
 class MergeWorkspace(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"into": WORKING_TREE, "dry_run": True}})
@@ -70,13 +75,18 @@ class MergeWorkspace(RequestModel):
     into: Annotated[str, Field(min_length=1, max_length=200)] = Field(
         default=WORKING_TREE,
         description="`working_tree`: the checkout's files change, and nothing is committed. Otherwise a "
-        "branch that is not checked out.",
+        "branch, which gets a commit; a checkout that has it changes with it.",
     )
     message: str | None = Field(default=None, min_length=1, max_length=10_000)
     dry_run: bool = False
+    conflicts: Literal["refuse", "agent"] = Field(
+        default="refuse",
+        description="`agent`: where both sides have changed the same lines, the target's changes come into "
+        "the workspace with conflict markers, and the agent is told. Merge again afterwards.",
+    )
 
     def wish(self) -> MergeWish:
-        return MergeWish(self.strategy, self.into, self.message, self.dry_run)
+        return MergeWish(self.strategy, self.into, self.message, self.dry_run, self.conflicts)
 
 
 class MergedFile(AnswerModel):
@@ -111,6 +121,7 @@ class MergeAnswer(AnswerModel):
     hindered: dict[str, str]
     diff: str
     commit: str | None
+    given_to_agent: bool = Field(description="Whether the conflicts are the agent's now; nothing was merged.")
     workspace_state: WorkspaceStateName
 
     @classmethod
@@ -124,6 +135,7 @@ class MergeAnswer(AnswerModel):
                 "hindered": dict(merged.hindered or {}),
                 "diff": merged.diff,
                 "commit": merged.commit,
+                "given_to_agent": merged.given,
                 "workspace_state": state,
             }
         )

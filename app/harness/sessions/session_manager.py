@@ -190,6 +190,11 @@ class SessionManager:
         ahead = live is not None and live.ahead
         return row.model_copy(update={"state": live.row.state}) if live and ahead else row
 
+    async def require_open(self, session_id: str) -> None:
+        """Raise `Conflict` when a session takes no messages any more."""
+        if (await self.get(session_id)).state == SessionState.ARCHIVED:
+            raise Conflict("The session is archived: it takes no messages.", reason="invalid_transition")
+
     def states(self) -> Counter[str]:
         """Return how many of the sessions in memory are in each state."""
         return Counter(session.row.state for session in self._live.all())

@@ -87,7 +87,7 @@ class Branches:
         ref = f"refs/heads/{name}"
         if await _where(writing, ref) == commit:
             return
-        await self._bring_objects(git, repository, commit, old or repository.head)
+        await self.bring_objects(git, repository, commit, old or repository.head)
         try:
             await writing.run(
                 ["update-ref", "--create-reflog", "-m", "kaged: workspace", ref, commit, old or _NONE],
@@ -101,7 +101,12 @@ class Branches:
                 reason="changed_since",
             ) from None
 
-    async def _bring_objects(
+    async def require(self, repository: Repository, name: str, *commits: str) -> None:
+        """Raise `Conflict` when a branch is at none of these commits."""
+        if await _where(await self._pins.writing(repository), f"refs/heads/{name}") not in commits:
+            raise _moved(name)
+
+    async def bring_objects(
         self, git: GitFolder, repository: Repository, commit: str, known: str | None
     ) -> None:
         """Put into the user's repository what a commit needs and `known` does not hold."""
@@ -124,6 +129,12 @@ async def _where(git: GitCommands, ref: str) -> str | None:
         if problem.exit_code == 1:
             return None
         raise
+
+
+def _moved(name: str) -> Conflict:
+    return Conflict(
+        f"The branch {name} was moved meanwhile: look at it, then merge again.", reason="changed_since"
+    )
 
 
 def _place(source: Path, target: Path) -> None:

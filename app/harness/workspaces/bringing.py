@@ -79,6 +79,18 @@ class Bringer:
         hindered |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
         return Bringing(ours, joined.tree, changes, joined.conflicts, hindered)
 
+    async def plan_commit(self, base: str, theirs: str) -> Bringing:
+        """Join what has changed from `base` to `theirs` with the commit that is checked out. A file that
+        would change has to be as in that commit."""
+        head = self._checkout.head
+        assert head is not None
+        joined = await join(self._git, base, head, theirs)
+        changes = await differences(self._git, head, joined.tree)
+        present, blocked = await self._present(head, [one.path for one in changes])
+        hindered = blocked | await self._uncommitted(head, present, changes, ())
+        hindered |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
+        return Bringing(head, joined.tree, changes, joined.conflicts, hindered)
+
     async def write(self, bringing: Bringing) -> None:
         """Write what is not written yet, all of it or nothing. Raises `Conflict` when a file is neither as it
         was nor as it shall be."""
@@ -139,7 +151,7 @@ class Bringer:
         prefix = os.fsencode(self._checkout.prefix)
         if prefix and not one.path.startswith(prefix + b"/"):
             return "it lies outside the project's folder"
-        if _is_odd(one.path):
+        if is_odd(one.path):
             return "its name is no UTF-8 text"
         return "it is a submodule" if one.is_submodule else None
 
@@ -201,7 +213,8 @@ def _no_files(top: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
     return found
 
 
-def _is_odd(path: bytes) -> bool:
+def is_odd(path: bytes) -> bool:
+    """Tell whether a name is no text: no path check takes it."""
     try:
         path.decode("utf-8")
     except UnicodeDecodeError:

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from app.errors import Conflict
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
-from app.harness.workspaces.bringing import Bringer, Bringing, Checkout
+from app.harness.workspaces.bringing import Bringer, Bringing, Checkout, is_odd
+from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.identity import operator_identity
@@ -27,6 +28,8 @@ from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
 
 WORKING_TREE = "working_tree"
+WORKSPACE = "workspace"
+"""What a journal says when the target comes into the workspace, with the conflicts."""
 Strategy = Literal["squash", "merge"]
 MAX_SHOWN = 100
 
@@ -39,12 +42,14 @@ class MergeWish:
     into: str = WORKING_TREE
     message: str | None = None
     dry_run: bool = False
+    conflicts: Literal["refuse", "agent"] = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
     """What a merge changes, or would: the files, those in which both sides contradict each other, and those
-    that hinder it, with the reason; `diff` as text; the commit that a branch gets."""
+    that hinder it, with the reason; `diff` as text; the commit that a branch gets. `given`: the conflicts are
+    in the workspace now, for its agent."""
 
     into: str
     files: Sequence[Difference] = ()
@@ -52,10 +57,7 @@ class Merged:
     hindered: Mapping[str, str] | None = None
     diff: str = ""
     commit: str | None = None
-
-    @classmethod
-    def nothing(cls) -> Merged:
-        return cls(WORKING_TREE)
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Prepared:
                 reason="checkout_in_the_way",
                 details={"paths": dict(list(hindered.items())[:MAX_SHOWN])},
             )
-        if self.answer.conflicts:
+        if self.answer.conflicts and not self.answer.given:
             raise Conflict(
                 f"Both sides have changed {_named(self.answer.conflicts)}. Let the agent take over what has "
                 "changed in its workspace, or bring back other files by hand.",
@@ -93,6 +95,7 @@ class Merging:
         self._environment = environment
         self._creation = creation
         self._branches = branches
+        self._index = UserIndex(processes, environment)
 
     async def identity(self, root: Path) -> Mapping[str, str]:
         """Return who commits in a project's repository, by the settings of who runs the daemon."""
@@ -103,17 +106,20 @@ class Merging:
         repository = await repository_of(self._creation.reading(root, layout), root)
         git = self._creation.folder(root, layout, repository)
         theirs, _ = await self._theirs(row, layout, git)
-        return theirs != await self._base(row, git)
+        brought = (row.merged or {}).get("whole", ())
+        return theirs not in (*brought, await self._base(row, git, None))
 
     async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
         """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""
         repository = await repository_of(self._creation.reading(root, layout), root)
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
-        base = await self._base(row, git)
+        base = await self._base(row, git, wish.into)
         if wish.into == WORKING_TREE:
             bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
             answer = await self._answer(git, wish, bringing)
+            if (given := await self._given(git, wish, bringing, theirs, answer)) is not None:
+                return given
             journal = {"into": WORKING_TREE, "base": theirs, "from": bringing.before, "tree": bringing.after}
             return Prepared(answer, journal)
         if repository is None:
@@ -132,37 +138,63 @@ class Merging:
     ) -> Prepared:
         base, theirs, commit = sides
         target = await self._branches.target(repository, wish.into)
-        refuse_busy_branch(target)
-        ours = await tree_of(git, target.commit)
-        joined = await join(git, base, ours, theirs)
-        bringing = Bringing(ours, joined.tree, await differences(git, ours, joined.tree), joined.conflicts)
+        here = is_here(target, repository)
+        if here:
+            await refuse_unfinished(repository)
+            bringing = await self._bringer(git, repository.top, repository).plan_commit(base, theirs)
+        else:
+            refuse_busy_branch(target)
+            joined = await join(git, base, target.commit, theirs)
+            changes = await differences(git, target.commit, joined.tree)
+            bringing = Bringing(target.commit, joined.tree, changes, joined.conflicts)
         answer = await self._answer(git, wish, bringing)
-        if wish.dry_run or joined.conflicts:
+        if (given := await self._given(git, wish, bringing, theirs, answer)) is not None:
+            return given
+        if wish.dry_run or bringing.conflicts:
             return Prepared(answer, {})
         message = wish.message or f"{row.branch or row.id}\n"
         identity = await self.identity(repository.top)
         parents = [target.commit]
         if wish.strategy == "merge":
             parents.append(await self._branches.whole(git, theirs, commit, message, identity))
-        made = await commit_tree(git, joined.tree, parents, message, self._branches.signed(identity))
-        journal = {
-            "into": wish.into, "base": theirs, "from": target.commit, "tree": joined.tree, "commit": made,
-        }  # fmt: skip
+        made = await commit_tree(git, bringing.after, parents, message, self._branches.signed(identity))
+        journal = {"into": wish.into, "base": theirs, "from": target.commit, "tree": bringing.after}
+        journal |= {"commit": made, "here": here}
         return Prepared(replace(answer, commit=made), journal)
+
+    async def _given(
+        self, git: GitFolder, wish: MergeWish, bringing: Bringing, theirs: str, answer: Merged
+    ) -> Prepared | None:
+        """Return how the target is brought into the workspace with the conflicts, when that is wanted."""
+        if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.hindered:
+            return None
+        changes = await differences(git, theirs, bringing.after)
+        if any(one.is_submodule or is_odd(one.path) for one in changes):
+            return None
+        journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before}
+        return Prepared(replace(answer, given=True), {**journal, "from": theirs, "tree": bringing.after})
 
     async def carry_out(self, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
         """Do what a journal says, as far as it is not done yet. Raises `GitProblem` and `Conflict`."""
         repository = await repository_of(self._creation.reading(root, layout), root)
         git = self._creation.folder(root, layout, repository)
-        if journal["into"] != WORKING_TREE:
+        changes = await differences(git, journal["from"], journal["tree"])
+        bringing = Bringing(journal["from"], journal["tree"], changes)
+        if journal["into"] == WORKSPACE:
+            await Bringer(git, Checkout(layout.tree, "", None, journal["from"], ())).write(bringing)
+        elif journal["into"] == WORKING_TREE:
+            await self._bringer(git, root, repository).write(bringing)
+        else:
             assert repository is not None
             identity = await self.identity(root)
+            if journal.get("here"):
+                await self._branches.require(repository, journal["into"], journal["from"], journal["commit"])
+                await self._branches.bring_objects(git, repository, journal["commit"], journal["from"])
+                await self._bringer(git, root, repository).write(bringing)
+                await self._index.set(repository, changes)
             await self._branches.set(
                 git, repository, journal["into"], journal["commit"], journal["from"], identity
             )
-            return
-        changes = await differences(git, journal["from"], journal["tree"])
-        await self._bringer(git, root, repository).write(Bringing(journal["from"], journal["tree"], changes))
 
     async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> str:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace
@@ -193,9 +225,11 @@ class Merging:
                     raise
         return await Snapshots(git).whole(layout.tree, layout.index, commit), commit
 
-    async def _base(self, row: Workspace, git: GitFolder) -> str:
-        if row.merged is not None and "base" in row.merged:
-            return str(row.merged["base"])
+    async def _base(self, row: Workspace, git: GitFolder, into: str | None) -> str:
+        """Return the tree that changes are compared with: what a target had of the workspace last."""
+        base = (row.merged or {}).get("bases", {}).get(into)
+        if base is not None:
+            return str(base)
         assert row.base_commit is not None
         return await tree_of(git, row.base_commit)
 
@@ -217,9 +251,35 @@ class Merging:
         )
 
 
+def conflict_message(merged: Merged) -> str:
+    """Return what the agent is told of conflicts that are in its workspace now."""
+    files = "\n".join(f"- {path}" for path in merged.conflicts)
+    return (
+        "The project has changed meanwhile, and its changes are in your workspace now. These files have "
+        f"conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{files}\n\nResolve them so that both sides' "
+        "changes hold, and remove the markers."
+    )
+
+
+def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
+    """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
+    the trees of which everything was brought back (`whole`), what was `written` into the checkout, and what
+    the last one was."""
+    merged = dict(row.merged or {})
+    into = journal["into"]
+    target = journal["for"] if into == WORKSPACE else into
+    merged["bases"] = {**merged.get("bases", {}), target: journal["base"]}
+    if into == WORKSPACE:
+        return merged
+    merged["whole"] = [journal["base"]]
+    if into == WORKING_TREE:
+        merged["written"] = journal["tree"]
+    return {**merged, "into": into, "commit": journal.get("commit"), "at": at, "by": journal.get("by")}
+
+
 def _known(row: Workspace) -> tuple[str, ...]:
-    merged = row.merged or {}
-    return (merged["tree"],) if merged.get("into") == WORKING_TREE and "tree" in merged else ()
+    written = (row.merged or {}).get("written")
+    return () if written is None else (written,)
 
 
 def _text(path: bytes) -> str:

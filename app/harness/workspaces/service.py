@@ -178,7 +178,7 @@ class Workspaces:
             except GitProblem as problem:
                 raise Conflict(f"The branch cannot be kept: {problem}", reason="git_failed") from None
             at = now_ms()
-            merged = {"into": present.branch, "commit": commit, "at": at}
+            merged = {**(present.merged or {}), "into": present.branch, "commit": commit, "at": at}
             kept = await self._record.move(present, S.KEPT, {"ended_at": at, "merged": merged})
             self._tending.look_soon()
             return kept

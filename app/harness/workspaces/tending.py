@@ -18,6 +18,7 @@ from app.errors import Conflict, KagedError, ToolError
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
+from app.harness.workspaces.merging import WORKSPACE, merged_after
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tools import Tools, words
 from app.ids import now_ms
@@ -165,8 +166,10 @@ class Tending:
                 await self._record.move(row, S.READY, {"journal": None, "detail": detail})
             raise
         at = now_ms()
-        kept: tuple[str, ...] = ("base", "tree", "into", "commit")
-        merged = {name: journal[name] for name in kept if name in journal}
-        merged |= {"at": at, "by": journal.get("by")}
-        columns = {"journal": None, "detail": None, "merged": merged, "ended_at": at}
+        merged = merged_after(row, journal, at)
+        columns: dict[str, Any] = {"journal": None, "detail": None, "merged": merged}
+        if journal["into"] == WORKSPACE:
+            await self._record.move(row, S.READY, columns)
+            return
+        columns["ended_at"] = at
         await self._record.move(row, S.MERGED, columns)

@@ -59,10 +59,11 @@ class Joined:
 
 
 async def join(git: GitFolder, base: str, ours: str, theirs: str) -> Joined:
-    """Join two trees that both come from the tree `base`. Raises `GitProblem`, and `Conflict` when git is too
-    old."""
-    root = await commit_tree(git, base, [])
-    sides = [await commit_tree(git, tree, [root]) for tree in (ours, theirs)]
+    """Join two trees, or those of commits, that both come from the tree `base`. Raises `GitProblem`, and
+    `Conflict` when git is too old."""
+    trees = [await tree_of(git, side) for side in (base, ours, theirs)]
+    root = await commit_tree(git, trees[0], [])
+    sides = [await commit_tree(git, tree, [root]) for tree in trees[1:]]
     try:
         said = await git.run(
             ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides], seconds=SECONDS

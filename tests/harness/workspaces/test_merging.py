@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
+from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_server import FakeProvider
 
 SHOP = [f"line {n}" for n in range(1, 21)]
 
@@ -149,9 +153,12 @@ async def test_a_branch_gets_one_commit_or_those_of_the_workspace(
     assert again["files"] == []
     await place.post("discard"), await place.post("undo")
     (place.root / "more.py").write_text("more\n")
-    done = await place.merge(into="many", strategy="merge", dry_run=True)
-    assert [one["path"] for one in done["files"]] == ["more.py"]
-    refused = await place.merge(409, into="main")
+    done = await place.merge(into="many", strategy="merge")
+    assert [one["path"] for one in done["files"]] == ["more.py", "new.py", "src/shop.py"]
+    assert git(project_root, "log", "--format=%s", "--first-parent", "many").count("\n") == 1
+    assert "an agent's" in git(project_root, "log", "--format=%s", "many")
+    git(project_root, "worktree", "add", "-q", "-b", "elsewhere", str(project_root.parent / "elsewhere"))
+    refused = await place.merge(409, into="elsewhere")
     assert refused["error"]["details"]["reason"] == "branch_checked_out"
     await place.merge(400, into="nowhere")
     assert git(project_root, "fsck", "--full", "--no-dangling") == ""
@@ -199,3 +206,58 @@ async def test_an_unchanged_workspace_goes_with_its_session_and_a_changed_one_st
     assert pins == f"refs/kaged/base/{other.workspace['id']}"
     await other.merge()
     assert (project_root / "new.py").exists()
+
+
+async def test_an_agent_is_given_the_conflicts_in_its_workspace(
+    driver: Driver, fake: FakeProvider, place: Workplace, project_root: Path
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="the agent's", _15="sixteen"))
+    (place.root / "new.py").write_text("new\n")
+    (project_root / "src" / "shop.py").write_text(text(_2="the user's", _8="nine"))
+    (project_root / "own.py").write_text("own\n")
+    git(project_root, "add", "-A"), git(project_root, "commit", "-qm", "the user's")
+    before = digest_of(project_root)
+    fake.script(text_reply("I resolve them."))
+    given = await place.merge(conflicts="agent")
+    assert (given["given_to_agent"], given["conflicts"]) == (True, ["src/shop.py"])
+    assert digest_of(project_root) == before
+    marked = (place.root / "src" / "shop.py").read_text()
+    assert "<<<<<<<" in marked and "the user's\n" in marked and "the agent's\n" in marked
+    assert "nine\n" in marked and "sixteen\n" in marked
+    messages = (await driver.client.get(f"/api/v1/sessions/{place.session_id}/messages")).json()["items"]
+    assert any("- src/shop.py" in one["content"] for one in messages)
+    (place.root / "src" / "shop.py").write_text(text(_2="both's", _8="nine", _15="sixteen"))
+    async with asyncio.timeout(WAIT_SECONDS):
+        while (await driver.client.get(f"/api/v1/sessions/{place.session_id}")).json()["state"] != "idle":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    done = await place.merge()
+    assert [one["path"] for one in done["files"]] == ["new.py", "src/shop.py"]
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="both's", _8="nine", _15="sixteen")
+
+
+async def test_the_branch_that_is_checked_out_gets_a_commit_with_its_files_and_index(
+    place: Workplace, project_root: Path
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    (place.root / "new.py").write_text("new\n")
+    (place.root / "README.md").unlink()
+    (project_root / "src" / "shop.py").write_text(text(_8="nine"))
+    git(project_root, "commit", "-qam", "the user's")
+    (project_root / "prompts" / "primary.md").write_text("not committed\n")
+    (project_root / "staged.py").write_text("staged\n")
+    git(project_root, "add", "staged.py")
+    before = git(project_root, "rev-parse", "main")
+    (project_root / "README.md").write_text("the user's\n")
+    refused = await place.merge(409, into="main")
+    assert refused["error"]["details"]["paths"] == {"README.md": "it has uncommitted changes"}
+    git(project_root, "checkout", "-q", "README.md")
+    (project_root / ".git" / "index.lock").touch()
+    assert (await place.merge(409, into="main"))["error"]["details"]["reason"] == "checkout_busy"
+    (project_root / ".git" / "index.lock").unlink()
+    done = await place.merge(into="main", message="Fix the third line")
+    assert git(project_root, "rev-parse", "main", "HEAD") == f"{done['commit']}\n{done['commit']}"
+    assert git(project_root, "log", "-1", "--format=%P %an") == f"{before} Ada"
+    assert git(project_root, "status", "--porcelain") == "M prompts/primary.md\nA  staged.py"
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="three", _8="nine")
+    assert not (project_root / "README.md").exists() and (project_root / "new.py").exists()
+    assert git(project_root, "fsck", "--full", "--no-dangling") == ""

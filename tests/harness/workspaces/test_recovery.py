@@ -84,6 +84,23 @@ async def test_a_branch_that_was_moved_is_recorded_and_one_that_was_not_is_moved
     assert git(project_root, "show", "one:new.py") == "new"
 
 
+async def test_a_commit_onto_the_checked_out_branch_is_finished(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "new.py").write_text("new\n"), (place.root / "README.md").unlink()
+        await under_way(daemon, place, MergeWish(into="main"))
+        (project_root / "new.py").write_text("new\n")
+    found = await started_again(data, place, settings_overrides, "merged")
+    assert found["merged"]["commit"] == git(project_root, "rev-parse", "HEAD")
+    assert git(project_root, "status", "--porcelain") == ""
+    assert not (project_root / "README.md").exists()
+
+
 async def test_what_was_being_made_is_made_and_a_folder_that_is_gone_is_reported(
     tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:

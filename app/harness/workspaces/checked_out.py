@@ -1,0 +1,61 @@
+"""Committing onto the branch that is checked out: its files, its index and its ref move together.
+
+Owns: what stands against it, and the entries of the user's index. The order is objects, files, index, ref;
+each is as done once when it is done twice, so that a start after a kill goes on. Never: files (`bringing`)
+and refs (`branches`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+
+from app.errors import Conflict
+from app.harness.workspaces.branches import Target
+from app.harness.workspaces.repository import Repository
+from app.harness.workspaces.trees import Difference
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.git_commands import GitCommands
+from app.tools.processes.project_cage import places_within
+
+_GONE = b"0 " + b"0" * 40
+
+
+def is_here(target: Target, repository: Repository) -> bool:
+    """Tell whether a branch is checked out in the working tree of the project."""
+    here = target.checked_out is not None and os.path.realpath(target.checked_out) == str(repository.top)
+    return here and repository.git_dir == repository.common
+
+
+async def refuse_unfinished(repository: Repository) -> None:
+    """Raise `Conflict` while something else is under way in the checkout."""
+    if repository.unfinished is not None:
+        raise Conflict(
+            f"{repository.unfinished.capitalize()} is under way in the checkout: end it, then merge again.",
+            reason="checkout_busy",
+        )
+    if await asyncio.to_thread(os.path.lexists, repository.git_dir / "index.lock"):
+        raise Conflict(
+            f"Another git works in the checkout. If none does, remove {repository.git_dir / 'index.lock'}.",
+            reason="checkout_busy",
+        )
+
+
+class UserIndex:
+    """The index of the user's repository: of it only the entries of the files that were written."""
+
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str]) -> None:
+        self._processes = processes
+        self._environment = environment
+
+    async def set(self, repository: Repository, changes: Sequence[Difference]) -> None:
+        """Have the index hold the new sides of these files. Raises `GitProblem`, as when it is locked."""
+        places = await asyncio.to_thread(places_within, repository.git_dir, ("index",))
+        git = GitCommands(self._processes, self._environment, repository.top, places)
+        await git.open()
+        lines = []
+        for one in changes:
+            side = _GONE if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
+            lines.append(side + b"\t" + one.path + b"\0")
+        await git.run(["update-index", "-z", "--index-info"], b"".join(lines))
