@@ -276,7 +276,9 @@ class SessionRuns:
             await self._cannot_run(problem, SessionEvent.RUN_ENDED, flag)
 
     async def _start_waiting(self, stops: int) -> None:
-        await self._services.workspaces.ready(self.row)
+        if not await self._services.workspaces.ready(self.row):
+            self._services.capacity.release(self.id)
+            return
         async with self.lock:
             if self.active is not None:  # it goes on, or got its place by another way and keeps it
                 await self.waits.served()

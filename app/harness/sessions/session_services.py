@@ -30,8 +30,8 @@ class WorkspaceGate(Protocol):
     def is_making(self, session: SessionRow) -> bool:
         """Whether the session's folder is being made."""
 
-    async def ready(self, session: SessionRow) -> None:
-        """Wait while it is being made."""
+    async def ready(self, session: SessionRow) -> bool:
+        """Wait while it is being made; False when the daemon stops before."""
 
     async def require(self, session: SessionRow) -> None:
         """Raise `Conflict` when it is not there to work in."""

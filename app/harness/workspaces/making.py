@@ -96,11 +96,13 @@ class Making:
         self._tasks[row.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(row.id, None))
 
-    async def ready(self, session: SessionRow) -> None:
-        """Wait while a session's workspace is being made."""
+    async def ready(self, session: SessionRow) -> bool:
+        """Wait while a session's workspace is being made; False when the daemon stops before."""
         task = self._tasks.get(session.workspace_id or "")
-        if task is not None:
-            await asyncio.wait({task})
+        if task is None:
+            return True
+        await asyncio.wait({task})
+        return not task.cancelled()
 
     def is_making(self, session: SessionRow) -> bool:
         return session.workspace_id in self._tasks

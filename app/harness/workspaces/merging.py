@@ -158,7 +158,12 @@ class Merging:
         if wish.strategy == "merge":
             parents.append(await self._branches.whole(git, theirs, commit, message, identity))
         made = await commit_tree(git, bringing.after, parents, message, self._branches.signed(identity))
-        journal = {"into": wish.into, "base": theirs, "from": target.commit, "tree": bringing.after}
+        journal: dict[str, Any] = {
+            "into": wish.into,
+            "base": theirs,
+            "from": target.commit,
+            "tree": bringing.after,
+        }
         journal |= {"commit": made, "here": here}
         return Prepared(replace(answer, commit=made), journal)
 

@@ -60,9 +60,9 @@ class Workspaces:
     def is_making(self, session: SessionRow) -> bool:
         return self._making.is_making(session)
 
-    async def ready(self, session: SessionRow) -> None:
-        """Wait while a session's workspace is being made."""
-        await self._making.ready(session)
+    async def ready(self, session: SessionRow) -> bool:
+        """Wait while a session's workspace is being made; False when the daemon stops before."""
+        return await self._making.ready(session)
 
     async def require(self, session: SessionRow) -> None:
         """Raise `Conflict` when a session's workspace is not there to work in."""

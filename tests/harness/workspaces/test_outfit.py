@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.driver.daemon import Daemon
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import PROJECT_YAML, Driver
 from tests.driver.workspaces import Workplace, git, new_workplace, write_repository
+from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("workspaces.outfit")
 
@@ -100,3 +105,36 @@ async def test_a_session_works_where_the_project_file_says(daemon: Daemon, tmp_p
             answer = await client.post("/api/v1/sessions", json={"project_id": driver.project_id, **wish})
             place = Workplace(client, answer.json()["id"], {})
             assert (await place.until("ready"))["kind"] == kind
+
+
+async def test_the_first_run_waits_for_the_workspace(
+    fake: FakeProvider, settings_overrides: dict[str, Any], tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "shop")
+    file = root / ".kaged" / "project.yaml"
+    file.write_text(PROJECT_YAML + 'workspace: {setup: "until test -e go; do sleep 0.05; done"}\n')
+    fake.script(text_reply("Done."))
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(root)
+        body = {"project_id": driver.project_id, "workspace": "worktree"}
+        place = Workplace(client, (await client.post("/api/v1/sessions", json=body)).json()["id"], {})
+        session = f"/api/v1/sessions/{place.session_id}"
+        posted = await client.post(f"{session}/messages", json={"content": "Begin"})
+        assert posted.status_code == 202 and posted.json()["queued"] is True, posted.text
+        assert (await client.get(session)).json()["state"] == "queued"
+    # It waits in the next life of the daemon, too, which begins to make the workspace again.
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        assert (await client.get(session)).json()["state"] == "queued"
+        place = Workplace(client, place.session_id, {})
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not (Path((await place.look())["root"]) / ".git").is_dir():  # noqa: ASYNC110 - as a client
+                await asyncio.sleep(0.02)
+            (place.root / "go").touch()
+            await place.until("ready")
+            while (await client.get(session)).json()["state"] != "idle":  # noqa: ASYNC110 - as a client
+                await asyncio.sleep(0.05)
+        messages = (await client.get(f"{session}/messages")).json()["items"]
+        assert [one["content"] for one in messages] == ["Begin", "Done."]
+        seen = (await client.get(f"/api/v1/sync?sessions={place.session_id}:0")).json()
+        assert '"reason":"workspace"' in json.dumps(seen, separators=(",", ":"))
