@@ -99,7 +99,7 @@ def leaves(command: str) -> bool:
     if any(word in command for word in _ELSEWHERE):
         return True
     parts = read_script(command).parts
-    entered = [part.arguments for part in parts if part.name in _ENTERS]
+    entered: list[Sequence[str]] = [part.arguments for part in parts if part.name in _ENTERS]
     entered += [_following(part.arguments, "-C") for part in parts if part.name == "git"]
     return any(_OUTWARD.search(path) is not None for paths in entered for path in paths)
 

@@ -85,6 +85,99 @@ class AsyncAccess:
         )
 
 
+class AsyncChanges:
+    """Operations: changes."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get(
+        self,
+        session_id: str,
+        path: str,
+        *,
+        since: str | None = None,
+        context: int | None = None,
+        content: bool | None = None,
+    ) -> models.ChangeDiffAnswer:
+        """Show what changed in a file.
+
+        Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line.
+        """
+        return await self._transport.model(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/changes/{part(path)}",
+                query={"since": since, "context": context, "content": content},
+            ),
+            models.ChangeDiffAnswer,
+        )
+
+    def list(
+        self,
+        session_id: str,
+        *,
+        since: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.ChangeAnswer]:
+        """List the files that a session changed.
+
+        Files that git ignores are left out. What was uncommitted when the session began is no change of it.
+        Changes by commands and by people are in it, too.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/changes",
+                query={"since": since, "limit": limit, "cursor": cursor},
+            ),
+            models.ChangeAnswer,
+        )
+
+    async def revert(
+        self,
+        session_id: str,
+        *,
+        path: str,
+        digest: str | None | Omit = OMIT,
+        hunks: Sequence[str] | None | Omit = OMIT,
+        since: str | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.RevertAnswer:
+        """Take back a change of a file, or hunks of it.
+
+        Conflict with the reason `changed_since` when the file is no longer what the difference was of.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/changes/revert",
+                body=given({"digest": digest, "hunks": hunks, "path": path, "since": since}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.RevertAnswer,
+        )
+
+    async def undo_revert(
+        self, session_id: str, revert_id: str, *, idempotency_key: str | None = None
+    ) -> models.RevertAnswer:
+        """Undo a revert.
+
+        Conflict with the reason `changed_since` when a file is no longer as the revert left it.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/sessions/{part(session_id)}/changes/revert/{part(revert_id)}/undo",
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.RevertAnswer,
+        )
+
+
 class AsyncCheckpoints:
     """Operations: checkpoints."""
 
@@ -433,6 +526,301 @@ class AsyncCompactions:
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/compactions/{part(compaction_id)}/reject"),
             models.CompactionAnswer,
+        )
+
+
+class AsyncFiles:
+    """Operations: files."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def get_file_content(
+        self,
+        project_id: str,
+        *,
+        path: str | None = None,
+        raw_path: str | None = None,
+        session: str | None = None,
+    ) -> bytes:
+        """Download a file of a project.
+
+        The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
+        The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
+        get files that usually hold credentials (403, `secret_file`).
+        """
+        return await self._transport.data(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/files/content",
+                query={"path": path, "raw_path": raw_path, "session": session},
+            )
+        )
+
+    async def get_file_text(
+        self,
+        project_id: str,
+        *,
+        line: int | None = None,
+        limit: int | None = None,
+        path: str | None = None,
+        raw_path: str | None = None,
+        session: str | None = None,
+    ) -> models.FileText:
+        """Read lines of a text file of a project.
+
+        At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
+        (`binary_file`). Read-only tokens: as for the content.
+        """
+        return await self._transport.model(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/files/text",
+                query={"line": line, "limit": limit, "path": path, "raw_path": raw_path, "session": session},
+            ),
+            models.FileText,
+        )
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        depth: int | None = None,
+        ignored: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        path: str | None = None,
+        raw_path: str | None = None,
+        session: str | None = None,
+    ) -> AsyncItems[models.FileEntry]:
+        """List a folder of a project.
+
+        Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
+        leaves out is shown with all that is in it when `path` names it.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/files",
+                query={
+                    "depth": depth,
+                    "ignored": ignored,
+                    "limit": limit,
+                    "cursor": cursor,
+                    "path": path,
+                    "raw_path": raw_path,
+                    "session": session,
+                },
+            ),
+            models.FileEntry,
+        )
+
+    def search(
+        self,
+        project_id: str,
+        *,
+        q: str | None = None,
+        kind: Literal["any", "file", "folder"] | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+    ) -> AsyncItems[models.FileHit]:
+        """Search files of a project by name.
+
+        What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
+        name count more; of equals the shorter name is first, then what was changed last. The first search of a
+        project takes longer: it lists the files.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/files/search",
+                query={"q": q, "kind": kind, "limit": limit, "session": session},
+            ),
+            models.FileHit,
+        )
+
+
+class AsyncGit:
+    """Operations: git."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def commit_files(
+        self,
+        project_id: str,
+        *,
+        allow_empty: bool | Omit = OMIT,
+        amend: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        paths: Sequence[str] | None | Omit = OMIT,
+        unsigned: bool | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.GitCommitAnswer:
+        """Commit.
+
+        With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
+        `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
+        `hook_failed` (with `output`), `git_refused`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/git/commit",
+                body=given(
+                    {
+                        "allow_empty": allow_empty,
+                        "amend": amend,
+                        "hooks": hooks,
+                        "message": message,
+                        "paths": paths,
+                        "unsigned": unsigned,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.GitCommitAnswer,
+        )
+
+    async def create_git_branch(
+        self,
+        project_id: str,
+        *,
+        name: str,
+        from_: str | None | Omit = OMIT,
+        switch: bool | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.GitHeadAnswer:
+        """Create a branch.
+
+        With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
+        `no_commits`, and what a switch is refused for.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/git/branches",
+                body=given({"from": from_, "name": name, "switch": switch}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.GitHeadAnswer,
+        )
+
+    async def get_git_diff(
+        self, project_id: str, *, path: str, staged: bool | None = None
+    ) -> models.GitDiffAnswer:
+        """Show the difference of one file.
+
+        From the index to the working tree; with `staged` from the last commit to the index.
+        """
+        return await self._transport.model(
+            Call(
+                "GET", f"/api/v1/projects/{part(project_id)}/git/diff", query={"path": path, "staged": staged}
+            ),
+            models.GitDiffAnswer,
+        )
+
+    def get_git_status(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.GitFileAnswer]:
+        """Show what has changed since the last commit.
+
+        The branch, an operation in progress, and the files that differ by path. Ignored files are left out.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/git/status",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.GitFileAnswer,
+        )
+
+    def list_git_branches(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.GitBranchAnswer]:
+        """List the branches.
+
+        The branches of the repository by name, then those that are known of others.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/git/branches",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.GitBranchAnswer,
+        )
+
+    async def stage_files(
+        self,
+        project_id: str,
+        *,
+        hunks: Sequence[str] | None | Omit = OMIT,
+        path: str | None | Omit = OMIT,
+        paths: Sequence[str] | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.GitStagingAnswer:
+        """Stage files or hunks.
+
+        A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
+        `changed_since`, `conflicts`, `filtered`, `git_refused`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/git/stage",
+                body=given({"hunks": hunks, "path": path, "paths": paths}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.GitStagingAnswer,
+        )
+
+    async def switch_git_branch(
+        self, project_id: str, *, name: str, idempotency_key: str | None = None
+    ) -> models.GitHeadAnswer:
+        """Switch to a branch.
+
+        Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
+        `operation_in_progress`, `filtered`, `git_refused`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/git/switch",
+                body=given({"name": name}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.GitHeadAnswer,
+        )
+
+    async def unstage_files(
+        self,
+        project_id: str,
+        *,
+        hunks: Sequence[str] | None | Omit = OMIT,
+        path: str | None | Omit = OMIT,
+        paths: Sequence[str] | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.GitStagingAnswer:
+        """Unstage files or hunks.
+
+        Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/git/unstage",
+                body=given({"hunks": hunks, "path": path, "paths": paths}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.GitStagingAnswer,
         )
 
 
@@ -2006,6 +2394,7 @@ class AsyncWorkspaces:
         self,
         session_id: str,
         *,
+        conflicts: Literal["refuse", "agent"] | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
         into: str | Omit = OMIT,
         message: str | None | Omit = OMIT,
@@ -2022,7 +2411,15 @@ class AsyncWorkspaces:
             Call(
                 "POST",
                 f"/api/v1/sessions/{part(session_id)}/workspace/merge",
-                body=given({"dry_run": dry_run, "into": into, "message": message, "strategy": strategy}),
+                body=given(
+                    {
+                        "conflicts": conflicts,
+                        "dry_run": dry_run,
+                        "into": into,
+                        "message": message,
+                        "strategy": strategy,
+                    }
+                ),
             ),
             models.MergeAnswer,
         )
@@ -2039,9 +2436,12 @@ class AsyncResources:
 
     def __init__(self, transport: AsyncTransport) -> None:
         self.access = AsyncAccess(transport)
+        self.changes = AsyncChanges(transport)
         self.checkpoints = AsyncCheckpoints(transport)
         self.commands = AsyncCommands(transport)
         self.compactions = AsyncCompactions(transport)
+        self.files = AsyncFiles(transport)
+        self.git = AsyncGit(transport)
         self.health = AsyncHealth(transport)
         self.hooks = AsyncHooks(transport)
         self.interactions = AsyncInteractions(transport)

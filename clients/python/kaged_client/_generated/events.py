@@ -20,6 +20,17 @@ class BudgetWarning(Model):
     unpriced_model: str | None = None
 
 
+class ChangesUpdated(Model):
+    """What differs from the session's start is not what it was: `paths` are the files in question, at most
+    100. `total`, `additions` and `deletions` are of all changes.
+    """
+
+    additions: int
+    deletions: int
+    paths: list[str]
+    total: int
+
+
 class CheckpointCreated(Model):
     """`CheckpointCreated` of the interface."""
 
@@ -1092,6 +1103,17 @@ class WorkspaceUpdatedEvent(BaseEvent):
     type: Literal["workspace.updated"] = "workspace.updated"
 
 
+class ChangesUpdatedEvent(BaseEvent):
+    """What differs from the session's start is not what it was: `paths` are the files in question, at most
+    100. `total`, `additions` and `deletions` are of all changes.
+    """
+
+    durable: ClassVar[bool] = False
+
+    payload: ChangesUpdated
+    type: Literal["changes.updated"] = "changes.updated"
+
+
 Event: TypeAlias = (
     MessageStartEvent
     | MessageDeltaEvent
@@ -1138,6 +1160,7 @@ Event: TypeAlias = (
     | MessageEditedEvent
     | MessageRemovedEvent
     | WorkspaceUpdatedEvent
+    | ChangesUpdatedEvent
     | UnknownEvent
 )
 """Every event; `type` tells them apart. One of an unknown type is an `UnknownEvent`."""
@@ -1188,4 +1211,5 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "message.edited": MessageEditedEvent,
     "message.removed": MessageRemovedEvent,
     "workspace.updated": WorkspaceUpdatedEvent,
+    "changes.updated": ChangesUpdatedEvent,
 }

@@ -127,6 +127,62 @@ class CatchUp(Model):
     sessions: list[SessionCatchUp]
 
 
+class ChangeAnswer(Model):
+    """One file that differs from the baseline. Lines of binary files, and of files above 10 MB, are not
+    counted: `additions` and `deletions` are null.
+    """
+
+    additions: int | None
+    binary: bool
+    by: list[EditAnswer]
+    """The newest 50 calls of agents that wrote it, the oldest first."""
+    deletions: int | None
+    new_mode: str | None
+    note: str | None
+    """The reason why lines are not counted."""
+    old_mode: str | None
+    """git's mode: 100644, 100755, or 120000 for a symbolic link."""
+    old_path: str | None
+    """The earlier name of a renamed file."""
+    others: bool
+    """Whether it holds something else than these calls wrote, by a command or a person."""
+    path: str
+    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    status: Literal["added", "modified", "deleted", "renamed", "mode"]
+
+
+class ChangeDiffAnswer(Model):
+    """A change with its hunks: empty for a changed mode, null for a binary file and where `note` says why."""
+
+    additions: int | None
+    binary: bool
+    by: list[EditAnswer]
+    """The newest 50 calls of agents that wrote it, the oldest first."""
+    deletions: int | None
+    digest: str
+    """Names this state of the file, for a revert."""
+    hunks: list[HunkAnswer] | None
+    new_encoding: str | None
+    new_mode: str | None
+    new_text: str | None
+    note: str | None
+    """The reason why lines are not counted."""
+    old_encoding: str | None
+    old_mode: str | None
+    """git's mode: 100644, 100755, or 120000 for a symbolic link."""
+    old_path: str | None
+    """The earlier name of a renamed file."""
+    old_text: str | None
+    """With `content`: the whole text, up to 1 MB."""
+    others: bool
+    """Whether it holds something else than these calls wrote, by a command or a person."""
+    path: str
+    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    status: Literal["added", "modified", "deleted", "renamed", "mode"]
+    truncated: bool
+    """Whether hunks are left out after 4 MB."""
+
+
 class ChangeSession(Model):
     """Omitted fields do not change."""
 
@@ -246,6 +302,21 @@ class CommentOnIssue(Model):
     visibility: Literal["all", "operator_only"] = "all"
 
 
+class CommitFiles(Model):
+    """What to commit: what is staged, or with `paths` these files as they are now, and nothing else."""
+
+    allow_empty: bool = False
+    amend: bool = False
+    """Replace the last commit."""
+    hooks: bool = False
+    """Run the hooks of the repository, which needs a trusted project."""
+    message: str | None = None
+    """An amended commit keeps its own without one."""
+    paths: list[str] | None = None
+    unsigned: bool = False
+    """Commit without a signature where git's settings want one."""
+
+
 class CompactAnswer(Model):
     """The result; `compaction` is null when nothing could be removed."""
 
@@ -323,6 +394,17 @@ class CostSplit(Model):
     primary: float | None
     subagents: float | None
     total: float | None
+
+
+class CreateBranch(Model):
+    """A new branch. It begins at `from`, a commit or branch; without it at the current commit."""
+
+    _wire_names = {"from_": "from"}
+
+    name: str
+    from_: str | None = None
+    switch: bool = False
+    """Check it out as well."""
 
 
 class CreateIssue(Model):
@@ -439,6 +521,15 @@ class DslFile(Model):
     """The path of the file, as the project names it."""
 
 
+class EditAnswer(Model):
+    """The call of an agent that wrote the file."""
+
+    agent_path: str
+    call_id: str | None
+    message_id: str
+    run_id: str | None
+
+
 class EditCompaction(Model):
     """Omitted fields do not change."""
 
@@ -532,11 +623,83 @@ class FileChangeAnswer(Model):
     path: str
 
 
+class FileEntry(Model):
+    """A file, a folder, a symbolic link, or something else, such as a named pipe."""
+
+    changes: dict[str, int]
+    """For a folder: how many files below it are `modified`, `added`, `deleted`, `renamed`, `conflicted` and `untracked`. A folder of which nothing is tracked counts as one."""
+    executable: bool
+    git: Literal["M", "A", "D", "R", "U", "?"] | None
+    """Compared with the last commit: modified, added, deleted, renamed, unmerged, or not tracked. Null where nothing has changed. A deleted file is listed, too."""
+    ignored: bool
+    """Whether `.gitignore` leaves it out."""
+    kind: Literal["file", "folder", "link", "other"]
+    modified_at: datetime | None
+    name: str
+    old_path: str | None
+    """Where a renamed file was."""
+    path: str
+    """Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are replaced."""
+    raw_path: str | None
+    """The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."""
+    readable: bool
+    """False for a folder that cannot be read, and for what is deleted."""
+    size: int | None
+    """In bytes; null for what is not a file."""
+    target: FileLinkTarget | None
+    """Null for a link that leads out of the project or nowhere, and for all that is no link."""
+
+
+class FileHit(Model):
+    """A file or folder whose name fits."""
+
+    kind: Literal["file", "folder"]
+    modified_at: datetime | None
+    name: str
+    path: str
+    positions: list[int]
+    """The indexes of the characters of `path` that fit, in code points from 0."""
+    raw_path: str | None
+    """The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."""
+    score: int
+    """The more, the better; comparable within one answer."""
+
+
 class FileLeftAnswer(Model):
     """A file that is not restored, and why."""
 
     path: str
     reason: str
+
+
+class FileLinkTarget(Model):
+    """Where a symbolic link leads within the project."""
+
+    kind: Literal["file", "folder", "link", "other"]
+    path: str
+
+
+class FileText(Model):
+    """Lines of a text file."""
+
+    digest: str | None
+    """XXH3 in 128 bits of the whole file, in hexadecimal; null when it is too large."""
+    encoding: str
+    """The encoding in the file; `lines` are always Unicode."""
+    first_line: int
+    """The number of the first of `lines`, from 1."""
+    line_ending: Literal["lf", "crlf", "mixed"]
+    """Of the lines that are shown."""
+    lines: list[str]
+    """Without their ends. Of a line beyond 2,000 characters the beginning, and ` [truncated]`."""
+    modified_at: datetime | None
+    next_line: int | None
+    """The `line` of the next request; null at the end."""
+    path: str
+    """The real path, links followed, relative to the project's folder."""
+    size: int
+    total_lines: int | None
+    """Null when the file is too large to be counted."""
 
 
 class FileWarning(Model):
@@ -566,6 +729,115 @@ class FsRequirementAnswer(Model):
     kind: Literal["fs"]
     mode: Literal["ro", "rw"]
     path: Literal["caller"] = "caller"
+
+
+class GitBranchAnswer(Model):
+    """A branch of the repository, or with `remote` what is known of one elsewhere."""
+
+    ahead: int
+    behind: int
+    commit: str
+    current: bool
+    elsewhere: bool
+    """Another working tree of the repository has it checked out."""
+    name: str
+    remote: bool
+    subject: str
+    """The first line of its newest commit."""
+    upstream: str | None
+    upstream_gone: bool
+    """Its upstream branch is not there any more."""
+
+
+class GitCommitAnswer(Model):
+    """A commit that was made."""
+
+    branch: str | None
+    """Null when HEAD is detached."""
+    commit: str
+    files: list[str]
+    """The first 100 files that it changes, by their paths in the repository."""
+    parents: list[str]
+    subject: str
+    total_files: int
+
+
+class GitCountsAnswer(Model):
+    """How many files of the project are in which state; one file may be in two."""
+
+    conflicted: int
+    staged: int
+    unstaged: int
+    untracked: int
+
+
+class GitDiffAnswer(Model):
+    """The difference of one file. A hunk-less one is binary, or differs in its mode alone."""
+
+    binary: bool
+    hunks: list[GitHunkAnswer]
+    new_mode: str | None
+    old_mode: str | None
+    path: str
+    staged: bool
+
+
+class GitFileAnswer(Model):
+    """A file that differs from the last commit."""
+
+    conflict: str | None
+    """How both sides of a merge changed it, as `both_modified`."""
+    old_path: str | None
+    """Of a staged rename."""
+    path: str
+    """Relative to the project. A name that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
+    staged: Literal["added", "modified", "deleted", "renamed", "type_changed"] | None
+    """From the last commit to the index."""
+    unstaged: Literal["added", "modified", "deleted", "renamed", "type_changed"] | None
+    """From the index to the working tree."""
+    untracked: bool
+
+
+class GitHeadAnswer(Model):
+    """A branch, and whether it is checked out now."""
+
+    branch: str
+    commit: str
+    switched: bool
+
+
+class GitHunkAnswer(Model):
+    """Some changed lines with those around them."""
+
+    digest: str
+    """Names the hunk when it is staged or unstaged."""
+    header: str
+    lines: list[list[Any]]
+    """The kind of each line and its text; `\\` marks a last line without a line end."""
+    new_lines: int
+    new_start: int
+    old_lines: int
+    old_start: int
+
+
+class GitStagingAnswer(Model):
+    """What was staged or unstaged, and the state after it."""
+
+    counts: GitCountsAnswer
+    paths: list[str]
+
+
+class GitStateAnswer(Model):
+    """What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
+    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters.
+    """
+
+    branch: str | None
+    """Null with a detached `HEAD`."""
+    commit: str | None
+    """The last commit; null before the first."""
+    reason: str | None
+    state: Literal["ok", "none", "pending", "unavailable"]
 
 
 class Health(Model):
@@ -647,6 +919,21 @@ class HookTestRequest(Model):
     result: Any = "An example."
     stop_reason: str = "stop"
     tool: str = "file.write"
+
+
+class HunkAnswer(Model):
+    """A piece of a difference. Each line is its sign and its text without the newline: `" "` in both, `"-"`
+    in the old, `"+"` in the new file. After a line, `"\\\\"` says that no newline ends its file.
+    """
+
+    digest: str
+    """Names this hunk of this state of the file, for a revert."""
+    header: str
+    lines: list[list[Any]]
+    new_lines: int
+    new_start: int
+    old_lines: int
+    old_start: int
 
 
 class ImageAttachment(Model):
@@ -972,6 +1259,8 @@ class MergeAnswer(Model):
     diff: str
     dry_run: bool
     files: list[MergedFile]
+    given_to_agent: bool
+    """Whether the conflicts are the agent's now; nothing was merged."""
     hindered: dict[str, str]
     into: str
     workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
@@ -980,9 +1269,11 @@ class MergeAnswer(Model):
 class MergeWorkspace(Model):
     """`MergeWorkspace` of the interface."""
 
+    conflicts: Literal["refuse", "agent"] = "refuse"
+    """`agent`: where both sides have changed the same lines, the target's changes come into the workspace with conflict markers, and the agent is told. Merge again afterwards."""
     dry_run: bool = False
     into: str = "working_tree"
-    """`working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch that is not checked out."""
+    """`working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch, which gets a commit; a checkout that has it changes with it."""
     message: str | None = None
     strategy: Literal["squash", "merge"] = "squash"
     """For a branch: one commit, or one that keeps those of the workspace."""
@@ -1315,6 +1606,35 @@ class ResumedAnswer(Model):
     run: RunAnswer | None
 
 
+class RevertAnswer(Model):
+    """A revert. `files` are those that it wrote or removed; of a renamed file there are two."""
+
+    created_at: datetime
+    created_by: str
+    files: list[str]
+    hunks: int | None
+    """How many hunks were taken back; null for the whole file."""
+    id: str
+    path: str
+    session_id: str
+    since: str
+    undone_at: datetime | None
+    undone_by: str | None
+
+
+class RevertChange(Model):
+    """What is taken back: the file, or some hunks of its difference."""
+
+    path: str
+    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    digest: str | None = None
+    """The `digest` of the difference that was looked at."""
+    hunks: list[str] | None = None
+    """The `digest` of each hunk, from one answer; without it the whole file."""
+    since: str = "start"
+    """The baseline, as in the list."""
+
+
 class RollBack(Model):
     """The target of a rollback: a checkpoint, or a message of the root agent, which is kept."""
 
@@ -1519,6 +1839,15 @@ class SessionOverrides(Model):
     """An alias or `provider:model`."""
 
 
+class StageFiles(Model):
+    """Files or folders as a whole (`paths`; `.` is the project), or hunks of one file (`path`, `hunks`)."""
+
+    hunks: list[str] | None = None
+    """Digests of hunks of the diff of `path`."""
+    path: str | None = None
+    paths: list[str] | None = None
+
+
 class StagedRollbackAnswer(Model):
     """A preview of a rollback's effect on files. `plan` identifies it."""
 
@@ -1539,6 +1868,12 @@ class StepAnswer(Model):
     started_at: datetime
     stats: dict[str, Any]
     stop_reason: str | None
+
+
+class SwitchBranch(Model):
+    """The branch to check out."""
+
+    name: str
 
 
 class TestProvider(Model):

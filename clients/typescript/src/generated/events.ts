@@ -27,6 +27,21 @@ export interface components {
             /** Used */
             used: number;
         };
+        /**
+         * ChangesUpdated
+         * @description What differs from the session's start is not what it was: `paths` are the files in question, at most
+         *     100. `total`, `additions` and `deletions` are of all changes.
+         */
+        ChangesUpdated: {
+            /** Additions */
+            additions: number;
+            /** Deletions */
+            deletions: number;
+            /** Paths */
+            paths: string[];
+            /** Total */
+            total: number;
+        };
         /** CheckpointCreated */
         CheckpointCreated: {
             /** Checkpoint Id */
@@ -1762,6 +1777,21 @@ export interface components {
             /** @constant */
             type: "workspace.updated";
         };
+        /** changes.updated */
+        "changes.updated": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["ChangesUpdated"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "changes.updated";
+        };
         /** pong */
         pong: {
             /** @constant */
@@ -1838,6 +1868,7 @@ export const EVENT_TYPES = [
   "message.edited",
   "message.removed",
   "workspace.updated",
+  "changes.updated",
 ] as const;
 
 export type KnownEvent = components["schemas"][(typeof EVENT_TYPES)[number]];

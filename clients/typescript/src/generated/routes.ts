@@ -277,6 +277,241 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a folder of a project
+         * @description Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
+         *     leaves out is shown with all that is in it when `path` names it.
+         */
+        get: operations["list_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/files/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file of a project
+         * @description The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
+         *     The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
+         *     get files that usually hold credentials (403, `secret_file`).
+         */
+        get: operations["get_file_content"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/files/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search files of a project by name
+         * @description What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
+         *     name count more; of equals the shorter name is first, then what was changed last. The first search of a
+         *     project takes longer: it lists the files.
+         */
+        get: operations["search_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/files/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read lines of a text file of a project
+         * @description At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
+         *     (`binary_file`). Read-only tokens: as for the content.
+         */
+        get: operations["get_file_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the branches
+         * @description The branches of the repository by name, then those that are known of others.
+         */
+        get: operations["list_git_branches"];
+        put?: never;
+        /**
+         * Create a branch
+         * @description With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
+         *     `no_commits`, and what a switch is refused for.
+         */
+        post: operations["create_git_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Commit
+         * @description With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
+         *     `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
+         *     `hook_failed` (with `output`), `git_refused`.
+         */
+        post: operations["commit_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the difference of one file
+         * @description From the index to the working tree; with `staged` from the last commit to the index.
+         */
+        get: operations["get_git_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/stage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stage files or hunks
+         * @description A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
+         *     `changed_since`, `conflicts`, `filtered`, `git_refused`.
+         */
+        post: operations["stage_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what has changed since the last commit
+         * @description The branch, an operation in progress, and the files that differ by path. Ignored files are left out.
+         */
+        get: operations["get_git_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/switch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch to a branch
+         * @description Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
+         *     `operation_in_progress`, `filtered`, `git_refused`.
+         */
+        post: operations["switch_git_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/git/unstage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unstage files or hunks
+         * @description Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`.
+         */
+        post: operations["unstage_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/hooks": {
         parameters: {
             query?: never;
@@ -1047,6 +1282,87 @@ export interface paths {
          * @description The partial answer is kept, and the session becomes idle.
          */
         post: operations["cancel_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the files that a session changed
+         * @description Files that git ignores are left out. What was uncommitted when the session began is no change of it.
+         *     Changes by commands and by people are in it, too.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/changes/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a change of a file, or hunks of it
+         * @description Conflict with the reason `changed_since` when the file is no longer what the difference was of.
+         */
+        post: operations["revert_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/changes/revert/{revert_id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a revert
+         * @description Conflict with the reason `changed_since` when a file is no longer as the revert left it.
+         */
+        post: operations["undo_revert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/changes/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what changed in a file
+         * @description Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line.
+         */
+        get: operations["get_change"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2506,6 +2822,155 @@ export interface components {
             sessions: components["schemas"]["SessionCatchUp"][];
         };
         /**
+         * ChangeAnswer
+         * @description One file that differs from the baseline. Lines of binary files, and of files above 10 MB, are not
+         *     counted: `additions` and `deletions` are null.
+         */
+        ChangeAnswer: {
+            /** Additions */
+            additions: number | null;
+            /** Binary */
+            binary: boolean;
+            /**
+             * By
+             * @description The newest 50 calls of agents that wrote it, the oldest first.
+             */
+            by: components["schemas"]["EditAnswer"][];
+            /** Deletions */
+            deletions: number | null;
+            /** New Mode */
+            new_mode: string | null;
+            /**
+             * Note
+             * @description The reason why lines are not counted.
+             */
+            note: string | null;
+            /**
+             * Old Mode
+             * @description git's mode: 100644, 100755, or 120000 for a symbolic link.
+             */
+            old_mode: string | null;
+            /**
+             * Old Path
+             * @description The earlier name of a renamed file.
+             */
+            old_path: string | null;
+            /**
+             * Others
+             * @description Whether it holds something else than these calls wrote, by a command or a person.
+             */
+            others: boolean;
+            /**
+             * Path
+             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             */
+            path: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "added" | "modified" | "deleted" | "renamed" | "mode";
+        };
+        /**
+         * ChangeDiffAnswer
+         * @description A change with its hunks: empty for a changed mode, null for a binary file and where `note` says why.
+         */
+        ChangeDiffAnswer: {
+            /** Additions */
+            additions: number | null;
+            /** Binary */
+            binary: boolean;
+            /**
+             * By
+             * @description The newest 50 calls of agents that wrote it, the oldest first.
+             */
+            by: components["schemas"]["EditAnswer"][];
+            /** Deletions */
+            deletions: number | null;
+            /**
+             * Digest
+             * @description Names this state of the file, for a revert.
+             */
+            digest: string;
+            /** Hunks */
+            hunks: components["schemas"]["HunkAnswer"][] | null;
+            /** New Encoding */
+            new_encoding: string | null;
+            /** New Mode */
+            new_mode: string | null;
+            /** New Text */
+            new_text: string | null;
+            /**
+             * Note
+             * @description The reason why lines are not counted.
+             */
+            note: string | null;
+            /** Old Encoding */
+            old_encoding: string | null;
+            /**
+             * Old Mode
+             * @description git's mode: 100644, 100755, or 120000 for a symbolic link.
+             */
+            old_mode: string | null;
+            /**
+             * Old Path
+             * @description The earlier name of a renamed file.
+             */
+            old_path: string | null;
+            /**
+             * Old Text
+             * @description With `content`: the whole text, up to 1 MB.
+             */
+            old_text: string | null;
+            /**
+             * Others
+             * @description Whether it holds something else than these calls wrote, by a command or a person.
+             */
+            others: boolean;
+            /**
+             * Path
+             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             */
+            path: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "added" | "modified" | "deleted" | "renamed" | "mode";
+            /**
+             * Truncated
+             * @description Whether hunks are left out after 4 MB.
+             */
+            truncated: boolean;
+        };
+        /**
+         * ChangePage
+         * @description One page of changes; `additions` and `deletions` are of all pages.
+         */
+        ChangePage: {
+            /** Additions */
+            additions: number;
+            /** Deletions */
+            deletions: number;
+            /**
+             * Incomplete
+             * @description What the list lacks, and the reason.
+             */
+            incomplete: string | null;
+            /** Items */
+            items: components["schemas"]["ChangeAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
+        /**
          * ChangeSession
          * @description Omitted fields do not change.
          * @example {
@@ -2923,6 +3388,45 @@ export interface components {
             visibility?: "all" | "operator_only";
         };
         /**
+         * CommitFiles
+         * @description What to commit: what is staged, or with `paths` these files as they are now, and nothing else.
+         * @example {
+         *       "message": "Fix the total of the basket"
+         *     }
+         */
+        CommitFiles: {
+            /**
+             * Allow Empty
+             * @default false
+             */
+            allow_empty?: boolean;
+            /**
+             * Amend
+             * @description Replace the last commit.
+             * @default false
+             */
+            amend?: boolean;
+            /**
+             * Hooks
+             * @description Run the hooks of the repository, which needs a trusted project.
+             * @default false
+             */
+            hooks?: boolean;
+            /**
+             * Message
+             * @description An amended commit keeps its own without one.
+             */
+            message?: string | null;
+            /** Paths */
+            paths?: string[] | null;
+            /**
+             * Unsigned
+             * @description Commit without a signature where git's settings want one.
+             * @default false
+             */
+            unsigned?: boolean;
+        };
+        /**
          * CompactAnswer
          * @description The result; `compaction` is null when nothing could be removed.
          */
@@ -3107,6 +3611,26 @@ export interface components {
             subagents: number | null;
             /** Total */
             total: number | null;
+        };
+        /**
+         * CreateBranch
+         * @description A new branch. It begins at `from`, a commit or branch; without it at the current commit.
+         * @example {
+         *       "name": "fix-total",
+         *       "switch": true
+         *     }
+         */
+        CreateBranch: {
+            /** From */
+            from?: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Switch
+             * @description Check it out as well.
+             * @default false
+             */
+            switch?: boolean;
         };
         /**
          * CreateIssue
@@ -3343,6 +3867,20 @@ export interface components {
             path: string;
         };
         /**
+         * EditAnswer
+         * @description The call of an agent that wrote the file.
+         */
+        EditAnswer: {
+            /** Agent Path */
+            agent_path: string;
+            /** Call Id */
+            call_id: string | null;
+            /** Message Id */
+            message_id: string;
+            /** Run Id */
+            run_id: string | null;
+        };
+        /**
          * EditCompaction
          * @description Omitted fields do not change.
          * @example {
@@ -3560,6 +4098,127 @@ export interface components {
             path: string;
         };
         /**
+         * FileEntry
+         * @description A file, a folder, a symbolic link, or something else, such as a named pipe.
+         */
+        FileEntry: {
+            /**
+             * Changes
+             * @description For a folder: how many files below it are `modified`, `added`, `deleted`, `renamed`, `conflicted` and `untracked`. A folder of which nothing is tracked counts as one.
+             */
+            changes: {
+                [key: string]: number;
+            };
+            /** Executable */
+            executable: boolean;
+            /**
+             * Git
+             * @description Compared with the last commit: modified, added, deleted, renamed, unmerged, or not tracked. Null where nothing has changed. A deleted file is listed, too.
+             */
+            git: ("M" | "A" | "D" | "R" | "U" | "?") | null;
+            /**
+             * Ignored
+             * @description Whether `.gitignore` leaves it out.
+             */
+            ignored: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /** Modified At */
+            modified_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Old Path
+             * @description Where a renamed file was.
+             */
+            old_path: string | null;
+            /**
+             * Path
+             * @description Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are replaced.
+             */
+            path: string;
+            /**
+             * Raw Path
+             * @description The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null.
+             */
+            raw_path: string | null;
+            /**
+             * Readable
+             * @description False for a folder that cannot be read, and for what is deleted.
+             */
+            readable: boolean;
+            /**
+             * Size
+             * @description In bytes; null for what is not a file.
+             */
+            size: number | null;
+            /** @description Null for a link that leads out of the project or nowhere, and for all that is no link. */
+            target: components["schemas"]["FileLinkTarget"] | null;
+        };
+        /**
+         * FileHit
+         * @description A file or folder whose name fits.
+         */
+        FileHit: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder";
+            /** Modified At */
+            modified_at: string | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /**
+             * Positions
+             * @description The indexes of the characters of `path` that fit, in code points from 0.
+             */
+            positions: number[];
+            /**
+             * Raw Path
+             * @description The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null.
+             */
+            raw_path: string | null;
+            /**
+             * Score
+             * @description The more, the better; comparable within one answer.
+             */
+            score: number;
+        };
+        /**
+         * FileHits
+         * @description The names that fit best, the best first, on one page.
+         */
+        FileHits: {
+            /**
+             * Complete
+             * @description False when there are more files than are looked through.
+             */
+            complete: boolean;
+            /** Items */
+            items: components["schemas"]["FileHit"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Searched
+             * @description How many files were looked through.
+             */
+            searched: number;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
+        /**
          * FileLeftAnswer
          * @description A file that is not restored, and why.
          */
@@ -3568,6 +4227,99 @@ export interface components {
             path: string;
             /** Reason */
             reason: string;
+        };
+        /**
+         * FileLinkTarget
+         * @description Where a symbolic link leads within the project.
+         */
+        FileLinkTarget: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /** Path */
+            path: string;
+        };
+        /**
+         * FileText
+         * @description Lines of a text file.
+         */
+        FileText: {
+            /**
+             * Digest
+             * @description XXH3 in 128 bits of the whole file, in hexadecimal; null when it is too large.
+             */
+            digest: string | null;
+            /**
+             * Encoding
+             * @description The encoding in the file; `lines` are always Unicode.
+             */
+            encoding: string;
+            /**
+             * First Line
+             * @description The number of the first of `lines`, from 1.
+             */
+            first_line: number;
+            /**
+             * Line Ending
+             * @description Of the lines that are shown.
+             * @enum {string}
+             */
+            line_ending: "lf" | "crlf" | "mixed";
+            /**
+             * Lines
+             * @description Without their ends. Of a line beyond 2,000 characters the beginning, and ` [truncated]`.
+             */
+            lines: string[];
+            /** Modified At */
+            modified_at: string | null;
+            /**
+             * Next Line
+             * @description The `line` of the next request; null at the end.
+             */
+            next_line: number | null;
+            /**
+             * Path
+             * @description The real path, links followed, relative to the project's folder.
+             */
+            path: string;
+            /** Size */
+            size: number;
+            /**
+             * Total Lines
+             * @description Null when the file is too large to be counted.
+             */
+            total_lines: number | null;
+        };
+        /**
+         * FileTreePage
+         * @description A page of a folder's entries: folders before files, each folder directly before what is in it.
+         */
+        FileTreePage: {
+            /**
+             * Complete
+             * @description False when there are more entries than are counted.
+             */
+            complete: boolean;
+            /**
+             * Folder
+             * @description The listed folder, links followed; empty for the project's folder.
+             */
+            folder: string;
+            git: components["schemas"]["GitStateAnswer"];
+            /** Items */
+            items: components["schemas"]["FileEntry"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
         };
         /**
          * FileWarning
@@ -3626,6 +4378,252 @@ export interface components {
              * @constant
              */
             path?: "caller";
+        };
+        /**
+         * GitBranchAnswer
+         * @description A branch of the repository, or with `remote` what is known of one elsewhere.
+         */
+        GitBranchAnswer: {
+            /** Ahead */
+            ahead: number;
+            /** Behind */
+            behind: number;
+            /** Commit */
+            commit: string;
+            /** Current */
+            current: boolean;
+            /**
+             * Elsewhere
+             * @description Another working tree of the repository has it checked out.
+             */
+            elsewhere: boolean;
+            /** Name */
+            name: string;
+            /** Remote */
+            remote: boolean;
+            /**
+             * Subject
+             * @description The first line of its newest commit.
+             */
+            subject: string;
+            /** Upstream */
+            upstream: string | null;
+            /**
+             * Upstream Gone
+             * @description Its upstream branch is not there any more.
+             */
+            upstream_gone: boolean;
+        };
+        /**
+         * GitCommitAnswer
+         * @description A commit that was made.
+         */
+        GitCommitAnswer: {
+            /**
+             * Branch
+             * @description Null when HEAD is detached.
+             */
+            branch: string | null;
+            /** Commit */
+            commit: string;
+            /**
+             * Files
+             * @description The first 100 files that it changes, by their paths in the repository.
+             */
+            files: string[];
+            /** Parents */
+            parents: string[];
+            /** Subject */
+            subject: string;
+            /** Total Files */
+            total_files: number;
+        };
+        /**
+         * GitCountsAnswer
+         * @description How many files of the project are in which state; one file may be in two.
+         */
+        GitCountsAnswer: {
+            /** Conflicted */
+            conflicted: number;
+            /** Staged */
+            staged: number;
+            /** Unstaged */
+            unstaged: number;
+            /** Untracked */
+            untracked: number;
+        };
+        /**
+         * GitDiffAnswer
+         * @description The difference of one file. A hunk-less one is binary, or differs in its mode alone.
+         */
+        GitDiffAnswer: {
+            /** Binary */
+            binary: boolean;
+            /** Hunks */
+            hunks: components["schemas"]["GitHunkAnswer"][];
+            /** New Mode */
+            new_mode: string | null;
+            /** Old Mode */
+            old_mode: string | null;
+            /** Path */
+            path: string;
+            /** Staged */
+            staged: boolean;
+        };
+        /**
+         * GitFileAnswer
+         * @description A file that differs from the last commit.
+         */
+        GitFileAnswer: {
+            /**
+             * Conflict
+             * @description How both sides of a merge changed it, as `both_modified`.
+             */
+            conflict: string | null;
+            /**
+             * Old Path
+             * @description Of a staged rename.
+             */
+            old_path: string | null;
+            /**
+             * Path
+             * @description Relative to the project. A name that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
+             */
+            path: string;
+            /**
+             * Staged
+             * @description From the last commit to the index.
+             */
+            staged: ("added" | "modified" | "deleted" | "renamed" | "type_changed") | null;
+            /**
+             * Unstaged
+             * @description From the index to the working tree.
+             */
+            unstaged: ("added" | "modified" | "deleted" | "renamed" | "type_changed") | null;
+            /** Untracked */
+            untracked: boolean;
+        };
+        /**
+         * GitHeadAnswer
+         * @description A branch, and whether it is checked out now.
+         */
+        GitHeadAnswer: {
+            /** Branch */
+            branch: string;
+            /** Commit */
+            commit: string;
+            /** Switched */
+            switched: boolean;
+        };
+        /**
+         * GitHunkAnswer
+         * @description Some changed lines with those around them.
+         */
+        GitHunkAnswer: {
+            /**
+             * Digest
+             * @description Names the hunk when it is staged or unstaged.
+             */
+            digest: string;
+            /** Header */
+            header: string;
+            /**
+             * Lines
+             * @description The kind of each line and its text; `\` marks a last line without a line end.
+             */
+            lines: [
+                " " | "-" | "+" | "\\",
+                string
+            ][];
+            /** New Lines */
+            new_lines: number;
+            /** New Start */
+            new_start: number;
+            /** Old Lines */
+            old_lines: number;
+            /** Old Start */
+            old_start: number;
+        };
+        /**
+         * GitStagingAnswer
+         * @description What was staged or unstaged, and the state after it.
+         */
+        GitStagingAnswer: {
+            counts: components["schemas"]["GitCountsAnswer"];
+            /** Paths */
+            paths: string[];
+        };
+        /**
+         * GitStateAnswer
+         * @description What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
+         *     `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters.
+         */
+        GitStateAnswer: {
+            /**
+             * Branch
+             * @description Null with a detached `HEAD`.
+             */
+            branch: string | null;
+            /**
+             * Commit
+             * @description The last commit; null before the first.
+             */
+            commit: string | null;
+            /** Reason */
+            reason: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "none" | "pending" | "unavailable";
+        };
+        /**
+         * GitStatusAnswer
+         * @description The state of the repository, and a page of the files that differ.
+         */
+        GitStatusAnswer: {
+            /**
+             * Ahead
+             * @description Commits that the upstream branch lacks; null without one.
+             */
+            ahead: number | null;
+            /** Behind */
+            behind: number | null;
+            /**
+             * Branch
+             * @description Null when HEAD is detached.
+             */
+            branch: string | null;
+            /**
+             * Commit
+             * @description Null before the first commit.
+             */
+            commit: string | null;
+            counts: components["schemas"]["GitCountsAnswer"];
+            /** Items */
+            items: components["schemas"]["GitFileAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Operation
+             * @description What has been begun with git and not ended.
+             */
+            operation: ("rebase" | "am" | "merge" | "cherry_pick" | "revert" | "bisect") | null;
+            /**
+             * Staged Outside
+             * @description Files that are staged in the repository outside of the project; a commit has them, too.
+             */
+            staged_outside: number;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+            /** Upstream */
+            upstream: string | null;
         };
         /** Health */
         Health: {
@@ -3845,6 +4843,33 @@ export interface components {
              * @default file.write
              */
             tool?: string;
+        };
+        /**
+         * HunkAnswer
+         * @description A piece of a difference. Each line is its sign and its text without the newline: `" "` in both, `"-"`
+         *     in the old, `"+"` in the new file. After a line, `"\\"` says that no newline ends its file.
+         */
+        HunkAnswer: {
+            /**
+             * Digest
+             * @description Names this hunk of this state of the file, for a revert.
+             */
+            digest: string;
+            /** Header */
+            header: string;
+            /** Lines */
+            lines: [
+                " " | "-" | "+" | "\\",
+                string
+            ][];
+            /** New Lines */
+            new_lines: number;
+            /** New Start */
+            new_start: number;
+            /** Old Lines */
+            old_lines: number;
+            /** Old Start */
+            old_start: number;
         };
         /**
          * ImageAttachment
@@ -4609,6 +5634,11 @@ export interface components {
             dry_run: boolean;
             /** Files */
             files: components["schemas"]["MergedFile"][];
+            /**
+             * Given To Agent
+             * @description Whether the conflicts are the agent's now; nothing was merged.
+             */
+            given_to_agent: boolean;
             /** Hindered */
             hindered: {
                 [key: string]: string;
@@ -4630,13 +5660,20 @@ export interface components {
          */
         MergeWorkspace: {
             /**
+             * Conflicts
+             * @description `agent`: where both sides have changed the same lines, the target's changes come into the workspace with conflict markers, and the agent is told. Merge again afterwards.
+             * @default refuse
+             * @enum {string}
+             */
+            conflicts?: "refuse" | "agent";
+            /**
              * Dry Run
              * @default false
              */
             dry_run?: boolean;
             /**
              * Into
-             * @description `working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch that is not checked out.
+             * @description `working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch, which gets a commit; a checkout that has it changes with it.
              * @default working_tree
              */
             into?: string;
@@ -4869,6 +5906,21 @@ export interface components {
         PageOf_CompactionAnswer_: {
             /** Items */
             items: components["schemas"]["CompactionAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
+        /** PageOf[GitBranchAnswer] */
+        PageOf_GitBranchAnswer_: {
+            /** Items */
+            items: components["schemas"]["GitBranchAnswer"][];
             /**
              * Next Cursor
              * @description Send it as `cursor` to get the next page; null on the last page.
@@ -5638,6 +6690,69 @@ export interface components {
             run: components["schemas"]["RunAnswer"] | null;
         };
         /**
+         * RevertAnswer
+         * @description A revert. `files` are those that it wrote or removed; of a renamed file there are two.
+         */
+        RevertAnswer: {
+            /**
+             * Created At
+             * Format: date-time
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Files */
+            files: string[];
+            /**
+             * Hunks
+             * @description How many hunks were taken back; null for the whole file.
+             */
+            hunks: number | null;
+            /** Id */
+            id: string;
+            /** Path */
+            path: string;
+            /** Session Id */
+            session_id: string;
+            /** Since */
+            since: string;
+            /** Undone At */
+            undone_at: string | null;
+            /** Undone By */
+            undone_by: string | null;
+        };
+        /**
+         * RevertChange
+         * @description What is taken back: the file, or some hunks of its difference.
+         * @example {
+         *       "path": "bakery/basket.py"
+         *     }
+         */
+        RevertChange: {
+            /**
+             * Digest
+             * @description The `digest` of the difference that was looked at.
+             */
+            digest?: string | null;
+            /**
+             * Hunks
+             * @description The `digest` of each hunk, from one answer; without it the whole file.
+             */
+            hunks?: string[] | null;
+            /**
+             * Path
+             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             */
+            path: string;
+            /**
+             * Since
+             * @description The baseline, as in the list.
+             * @default start
+             */
+            since?: string;
+        };
+        /**
          * RollBack
          * @description The target of a rollback: a checkpoint, or a message of the root agent, which is kept.
          * @example {
@@ -6044,6 +7159,26 @@ export interface components {
             model?: string | null;
         };
         /**
+         * StageFiles
+         * @description Files or folders as a whole (`paths`; `.` is the project), or hunks of one file (`path`, `hunks`).
+         * @example {
+         *       "paths": [
+         *         "bakery/basket.py"
+         *       ]
+         *     }
+         */
+        StageFiles: {
+            /**
+             * Hunks
+             * @description Digests of hunks of the diff of `path`.
+             */
+            hunks?: string[] | null;
+            /** Path */
+            path?: string | null;
+            /** Paths */
+            paths?: string[] | null;
+        };
+        /**
          * StagedRollbackAnswer
          * @description A preview of a rollback's effect on files. `plan` identifies it.
          */
@@ -6092,6 +7227,17 @@ export interface components {
              * @description True: the last chunk before `[DONE]` has the token counts.
              */
             include_usage?: boolean | null;
+        };
+        /**
+         * SwitchBranch
+         * @description The branch to check out.
+         * @example {
+         *       "name": "fix-total"
+         *     }
+         */
+        SwitchBranch: {
+            /** Name */
+            name: string;
         };
         /**
          * TestProvider
@@ -7082,6 +8228,27 @@ export interface components {
                 "application/json": components["schemas"]["ErrorAnswer"];
             };
         };
+        /** @description No byte of the file is in the range (`details.size`). */
+        Error416: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "range_not_satisfiable",
+                 *         "details": {
+                 *           "size": 1024
+                 *         },
+                 *         "message": "The file has 1024 bytes.",
+                 *         "request_id": "req_01JZ0000000000000000000000"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorAnswer"];
+            };
+        };
         /** @description The project file has errors (`details.diagnostics`). */
         Error422: {
             headers: {
@@ -7879,6 +9046,493 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: {
+                /** @description How many levels; 1 is the folder. */
+                depth?: number;
+                /** @description Also what `.gitignore` leaves out, and folders such as `.git`. */
+                ignored?: boolean;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+                /** @description Relative to the project's folder. Links in it are followed. */
+                path?: string;
+                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
+                raw_path?: string | null;
+                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                session?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileTreePage"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_file_content: {
+        parameters: {
+            query?: {
+                /** @description Relative to the project's folder. Links in it are followed. */
+                path?: string;
+                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
+                raw_path?: string | null;
+                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                session?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file: text as `text/plain`, all else to be saved. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part that the header `Range` requests. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The file is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            /** @description Requested Range Not Satisfiable */
+            416: components["responses"]["Error416"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    search_files: {
+        parameters: {
+            query?: {
+                /** @description Letters of the name in their order, as in editors. Terms between blanks must all fit; an `@` at the start does not count. Empty: the files that were changed last. */
+                q?: string;
+                /** @description What is searched for. */
+                kind?: "any" | "file" | "folder";
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                session?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileHits"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_file_text: {
+        parameters: {
+            query?: {
+                /** @description The first line, from 1. */
+                line?: number;
+                /** @description The maximum number of lines. */
+                limit?: number;
+                /** @description Relative to the project's folder. Links in it are followed. */
+                path?: string;
+                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
+                raw_path?: string | null;
+                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                session?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileText"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_git_branches: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_GitBranchAnswer_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    create_git_branch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateBranch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitHeadAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    commit_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommitFiles"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCommitAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_git_diff: {
+        parameters: {
+            query: {
+                /** @description The file, as the status names it. */
+                path: string;
+                /** @description From the last commit to the index. */
+                staged?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitDiffAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    stage_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StageFiles"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitStagingAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_git_status: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitStatusAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    switch_git_branch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchBranch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitHeadAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    unstage_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StageFiles"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitStagingAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -9562,6 +11216,160 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionDetail"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: {
+                /** @description The baseline: start, head, base, or checkpoint: and a checkpoint's id. */
+                since?: string;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangePage"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    revert_change: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevertChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    undo_revert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+                /** @description A revert's id, `rvt_...`. */
+                revert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_change: {
+        parameters: {
+            query?: {
+                /** @description The baseline: start, head, base, or checkpoint: and a checkpoint's id. */
+                since?: string;
+                /** @description Unchanged lines around each hunk. */
+                context?: number;
+                /** @description Include both texts. */
+                content?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+                /** @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeDiffAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -11911,6 +13719,11 @@ export interface operations {
 
 export const KEYED: ReadonlySet<string> = new Set([
   "POST /api/v1/projects/load",
+  "POST /api/v1/projects/{project_id}/git/branches",
+  "POST /api/v1/projects/{project_id}/git/commit",
+  "POST /api/v1/projects/{project_id}/git/stage",
+  "POST /api/v1/projects/{project_id}/git/switch",
+  "POST /api/v1/projects/{project_id}/git/unstage",
   "POST /api/v1/projects/{project_id}/issues",
   "POST /api/v1/projects/{project_id}/issues/{number}/attachments",
   "POST /api/v1/projects/{project_id}/issues/{number}/comments",
@@ -11921,6 +13734,8 @@ export const KEYED: ReadonlySet<string> = new Set([
   "POST /api/v1/projects/{project_id}/workflows/{workflow}/invoke",
   "POST /api/v1/runs/{run_id}/retry",
   "POST /api/v1/sessions",
+  "POST /api/v1/sessions/{session_id}/changes/revert",
+  "POST /api/v1/sessions/{session_id}/changes/revert/{revert_id}/undo",
   "POST /api/v1/sessions/{session_id}/compact",
   "POST /api/v1/sessions/{session_id}/compactions/{compaction_id}/approve",
   "POST /api/v1/sessions/{session_id}/continue",
