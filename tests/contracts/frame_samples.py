@@ -185,9 +185,9 @@ SAMPLES: tuple[EventPayload, ...] = (
         compactions=(COMPACTION,),
         files=2,
     ),
-    ChangesUpdated(paths=("bakery/basket.py",), total=1, additions=1, deletions=1),
     WorkspaceUpdated(workspace_id="wks_01JZ000000000000000000000B", state="creating", step="clone"),
     RollbackUndone(rollback_id="rbk_01JZ0000000000000000000006", undone_by="operator"),
+    ChangesUpdated(paths=("a.txt", "src/b.py"), total=2, additions=12, deletions=3),
     CompactionTriggered(
         compaction_id=COMPACTION,
         trigger="threshold_crossed",

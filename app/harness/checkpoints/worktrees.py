@@ -123,10 +123,12 @@ class Worktrees:
             return await asyncio.to_thread(survey.look, sorted(names), only=True)
 
     async def objects(self, root: Path) -> StoredObjects:
-        """Return the objects of a project, to read what was noted. Raises `GitProblem`."""
+        """Return the objects of a project, to read what was noted, as of the last look at its files. Raises
+        `GitProblem`."""
         project = self._project(root)
         async with project.lock:
-            await self._opened(project)
+            if project.survey is None:
+                await self._opened(project)
             return project.objects
 
     async def repository(self, root: Path) -> GitObjects | None:

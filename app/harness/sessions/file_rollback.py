@@ -53,8 +53,8 @@ class FileRollback:
 
         tree, writes = await self._storage.read(read)
         try:
-            objects = await self._notes.worktrees.objects(self._root)
             noted = await self._notes.worktrees.note(self._root)
+            objects = await self._notes.worktrees.objects(self._root)
             names = await objects.read_tree(tree)
             expected = expected_after(writes, [name.decode("utf-8", "surrogateescape") for name in names])
             return await plan_files(objects, noted, tree, expected, force=force)
@@ -112,8 +112,8 @@ class FileRollback:
         if not kept or not kept["wrote"]:
             return None
         try:
-            objects = await self._notes.worktrees.objects(self._root)
             noted = await self._notes.worktrees.note(self._root)
+            objects = await self._notes.worktrees.objects(self._root)
             expected = expected_after(writes_of(kept), ())
             plan = await plan_files(objects, noted, kept["before"], expected, force=force)
         except GitProblem as problem:
