@@ -158,4 +158,5 @@ def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
         print_text("nothing was changed", dim=True)
     else:
         commit = f" as {found['commit'][:12]}" if found["commit"] else ""
-        print_text(f"{len(found['files'])} files merged into {found['into']}{commit}")
+        count = len(found["files"])
+        print_text(f"{count} {'file' if count == 1 else 'files'} merged into {found['into']}{commit}")
