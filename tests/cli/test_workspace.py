@@ -44,7 +44,7 @@ def test_a_session_is_opened_merged_and_discarded(home: Home) -> None:
     refused = home.run("workspace", "merge", session)
     assert refused.returncode == 1 and "loan.txt" in refused.stderr
     (home.project / "loan.txt").unlink()
-    assert "1 files merged into working_tree" in home.run("workspace", "merge", session).stdout
+    assert "1 file merged into working_tree" in home.run("workspace", "merge", session).stdout
     assert (home.project / "loan.txt").read_text() == "one\n"
     assert session in home.run("workspace", "list").stdout
     assert "takes it back" in home.run("workspace", "discard", session).stdout
