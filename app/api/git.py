@@ -32,6 +32,7 @@ from app.api.schemas.git import (
 )
 from app.api.schemas.model import PageOf
 from app.daemon.services import Services
+from app.errors import Conflict
 from app.harness.diffs.hunks import shown_lines
 from app.harness.diffs.names import address_of
 from app.harness.git.committing import CommitWish
@@ -141,7 +142,11 @@ async def commit_files(
         allow_empty=body.allow_empty,
         unsigned=body.unsigned,
     )
-    made = await services.management.folders.git.make_commit(_root(services, project_id), wish)
+    try:
+        made = await services.management.folders.git.make_commit(_root(services, project_id), wish)
+    except Conflict as refusal:
+        refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
+        raise
     files = [address_of(name) for name in made.files[:MAX_SHOWN]]
     done = {"commit": made.commit, "branch": made.branch, "paths": files, "total": len(made.files)}
     _note(request, done | {"amend": body.amend, "hooks": body.hooks})

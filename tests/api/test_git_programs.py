@@ -139,6 +139,50 @@ async def test_no_program_that_a_repository_names_is_run(client: httpx2.AsyncCli
     assert not mark.exists(), mark.read_text()
 
 
+async def test_no_program_that_a_submodule_names_is_run(client: httpx2.AsyncClient, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    (origin / "a.md").write_text("a\n")
+    git(origin, "add", "--all"), git(origin, "commit", "-qm", "first")
+    root = write_project(tmp_path / "hostile")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "submodule", "--quiet", "add", str(origin), "sub")
+    git(root, "add", "--all"), git(root, "commit", "-qm", "first")
+    mark = tmp_path / "mark"
+    evil = script(tmp_path / "evil", f"echo \"$0 $*\" >> '{mark}'; cat")
+    inside = root / ".git" / "modules" / "sub"
+    (root / "sub" / "a.md").write_text("b\n")
+    git(root / "sub", "commit", "-qam", "second")
+    for name in SETTINGS:
+        git(root / "sub", "config", name, str(evil))
+    (inside / "info").mkdir(exist_ok=True)
+    (inside / "info" / "attributes").write_text("*.md filter=evil diff=evil\n")
+    os.utime(root / "sub" / "a.md", (1, 1))
+    for name in HOOKS:
+        script(inside / "hooks" / name, f"echo hook {name} >> '{mark}'")
+    mark.unlink(missing_ok=True)  # git itself runs what it names
+    desk = await GitDesk.load(client, root)
+    assert await desk.states() == {"sub": (None, "modified")}
+    assert "Subproject commit" in str(await desk.get("diff", path="sub"))
+    desk.write("README.md", "# Changed\n")
+    await desk.post("stage", paths=["."])
+    await desk.post("unstage", paths=["."])
+    made = await desk.post("commit", message="Both", paths=["sub", "README.md"])
+    assert made["files"] == ["README.md", "sub"]
+    await desk.post("branches", **{"name": "old", "from": "HEAD~1", "switch": True})
+    await desk.post("switch", name="main")
+    # Its commit is the one that is known: git would look into it for changes.
+    os.utime(root / "sub" / "a.md", (2, 2))
+    desk.write("README.md", "# Again\n")
+    assert await desk.states() == {"README.md": (None, "modified")}
+    await desk.post("stage", paths=["."])
+    await desk.post("commit", message="Again", amend=True)
+    desk.write("README.md", "# Third\n")
+    await desk.post("commit", message="Third", paths=["."])
+    assert not mark.exists(), mark.read_text()
+
+
 async def test_hooks_run_as_git_runs_them_when_the_operator_asks(
     client: httpx2.AsyncClient, tmp_path: Path
 ) -> None:

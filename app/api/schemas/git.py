@@ -170,7 +170,7 @@ class CreateBranch(RequestModel):
 class SwitchBranch(RequestModel):
     """The branch to check out."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"name": "fix-total"}})
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "main"}})
 
     name: BranchName
 

@@ -75,7 +75,7 @@ async def switch(repository: Repository, change: IndexChange, name: str) -> str:
         raise in_progress(operation, "no other branch can be checked out")
     touched = await _differing(repository, target)
     states = (await status_of(repository, everywhere=True)).files
-    lost = {one.name for one in states if one.name in touched and (one.is_dirty or one.untracked)}
+    lost = {one.name for one in states if one.name in touched and one.could_be_lost}
     lost |= {one.old_name for one in states if one.old_name is not None and one.old_name in touched}
     if lost:
         raise would_overwrite(lost)

@@ -23,6 +23,8 @@ _DIFF = (
     "--ws-error-highlight=none", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/",
     "--submodule=short", "--ignore-submodules=dirty",
 )  # fmt: skip
+_LISTING = ("ls-files", "-z", "--exclude-standard")
+_UPDATE = ("update-index", "-z")
 _NAMES = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _PLAIN = frozenset({b"unspecified", b"unset", b"set"})
 """Values of the attribute `filter` that name no filter."""
@@ -56,9 +58,18 @@ async def diff_of(
 
 
 async def stage(repository: Repository, index: Path, names: Sequence[bytes]) -> None:
-    """Take files into the index as they are now, also those that are gone. Raises `Conflict` (`filtered`)."""
-    await _refuse_filtered(repository, index, names)
-    await repository.change(["add", "--all", *_NAMES], b"\0".join(names), index=index)
+    """Take files into the index as they are now, also those that are gone. Raises `Conflict` (`filtered`).
+
+    Not by `git add`: that looks for changes in submodules, with the programs that their settings name. A
+    repository in the project that is no submodule is left out."""
+    await repository.ask([*_LISTING, "--error-unmatch", "--cached", "--others", "--", *names], index=index)
+    changed, gone = await _differing(repository, index, names)
+    await _refuse_filtered(repository, changed)
+    # What is gone comes first: a folder may be where a file was.
+    taken = [*gone, *(name for name in changed if not name.endswith(b"/"))]
+    if taken:
+        given = b"\0".join(taken) + b"\0"
+        await repository.change([*_UPDATE, "--add", "--remove", "--replace", "--stdin"], given, index=index)
 
 
 async def unstage(repository: Repository, index: Path, names: Sequence[bytes]) -> None:
@@ -77,7 +88,7 @@ async def stage_hunks(repository: Repository, index: Path, name: bytes, digests:
     if now is None or (gone and len(hunks) == len(diff.hunks)):
         await stage(repository, index, [name])
         return
-    await _refuse_filtered(repository, index, [name])
+    await _refuse_filtered(repository, [name])
     old = await repository.ask(["cat-file", "blob", now.oid])
     try:
         content = applied(old, hunks)
@@ -138,13 +149,19 @@ async def filters_of(
     return found
 
 
-async def _refuse_filtered(repository: Repository, index: Path, names: Sequence[bytes]) -> None:
+async def _differing(
+    repository: Repository, index: Path, names: Sequence[bytes]
+) -> tuple[list[bytes], list[bytes]]:
+    """Return the files that are not as the index has them: those that are there, and those that are gone."""
+    differing = await repository.ask([*_LISTING, "--modified", "--others", "--", *names], index=index)
+    deleted = await repository.ask([*_LISTING, "--deleted", "--", *names], index=index)
+    gone = {*deleted.split(b"\0")} - {b""}
+    return sorted({*differing.split(b"\0")} - gone - {b""}), sorted(gone)
+
+
+async def _refuse_filtered(repository: Repository, names: Sequence[bytes]) -> None:
     """Raise `Conflict` (`filtered`) when git would have to run a program to read one of the files."""
-    listing = ["ls-files", "-z", "--exclude-standard"]
-    changed = await repository.ask([*listing, "--modified", "--others", "--", *names], index=index)
-    gone = await repository.ask([*listing, "--deleted", "--", *names], index=index)
-    there = sorted({*changed.split(b"\0")} - {*gone.split(b"\0"), b""})
-    found = await filters_of(repository, there, index=None) if there else []
+    found = await filters_of(repository, names, index=None) if names else []
     if found:
         raise filtered([name for name, _ in found], found[0][1])
 
@@ -193,7 +210,7 @@ async def _is_there(repository: Repository, name: bytes) -> bool:
 async def _put(repository: Repository, index: Path, name: bytes, mode: str, content: bytes) -> None:
     made = await repository.change(["hash-object", "-w", "--stdin", "--no-filters"], content, index=index)
     line = f"{mode} {made.decode().strip()}\t".encode() + repository.prefix + name + b"\0"
-    await repository.change(["update-index", "-z", "--index-info"], line, index=index)
+    await repository.change([*_UPDATE, "--index-info"], line, index=index)
 
 
 def _top(repository: Repository) -> bytes:

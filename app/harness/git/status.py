@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -48,10 +48,14 @@ class FileState:
     untracked: bool = False
     conflict: str | None = None
     old_name: bytes | None = None
+    submodule: bool = False
 
     @property
-    def is_dirty(self) -> bool:
-        return self.staged is not None or self.unstaged is not None or self.conflict is not None
+    def could_be_lost(self) -> bool:
+        """Whether it holds something that is in no commit. A switch leaves the working tree of a submodule
+        alone."""
+        unstaged = self.unstaged is not None and not self.submodule
+        return self.staged is not None or unstaged or self.untracked or self.conflict is not None
 
 
 @dataclass(slots=True)
@@ -84,7 +88,7 @@ async def status_of(repository: Repository, *, everywhere: bool = False) -> GitS
         if name is None:
             continue
         old = file.old_name if everywhere or file.old_name is None else repository.below(file.old_name)
-        found.files.append(FileState(name, file.staged, file.unstaged, file.untracked, file.conflict, old))
+        found.files.append(replace(file, name=name, old_name=old))
     found.files.sort(key=lambda one: one.name)
     if repository.prefix and not everywhere and found.commit is not None:
         staged = await repository.ask(
@@ -123,8 +127,9 @@ def _read(listed: bytes, status: GitStatus) -> Iterator[FileState]:
 
 
 def _changed(words: list[bytes], old: bytes | None = None) -> FileState:
-    marks = words[0].decode()
-    return FileState(words[7], _CHANGES.get(marks[:1]), _CHANGES.get(marks[1:]), old_name=old)
+    marks, submodule = words[0].decode(), words[1].startswith(b"S")
+    staged, unstaged = _CHANGES.get(marks[:1]), _CHANGES.get(marks[1:])
+    return FileState(words[7], staged, unstaged, old_name=old, submodule=submodule)
 
 
 def _head(text: str, status: GitStatus) -> None:
