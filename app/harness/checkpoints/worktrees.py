@@ -106,21 +106,24 @@ class Worktrees:
             return project.last
 
     async def survey(self, root: Path) -> Surveyed:
-        """Look at the files as they are now and keep nothing. Raises `GitProblem`."""
+        """Look at the files as they are now and keep nothing. A note does not wait for it. Raises
+        `GitProblem`."""
         project = self._project(root)
         async with project.lock:
             survey = await self._opened(project)
-            names = await project.objects.names()
-            return await asyncio.to_thread(survey.look, names)
+        names = await project.objects.names()
+        return await asyncio.to_thread(survey.look, names)
 
     async def survey_again(self, root: Path, known: Collection[bytes], new: Collection[bytes]) -> Surveyed:
         """Look once more at files that are `known` to count, and at those of the `new` ones that do. Raises
         `GitProblem`."""
         project = self._project(root)
-        async with project.lock:
-            survey = project.survey or await self._opened(project)
-            names = [*known, *(await project.objects.names(new) if new else ())]
-            return await asyncio.to_thread(survey.look, sorted(names), only=True)
+        survey = project.survey
+        if survey is None:
+            async with project.lock:
+                survey = await self._opened(project)
+        names = [*known, *(await project.objects.names(new) if new else ())]
+        return await asyncio.to_thread(survey.look, sorted(names), only=True)
 
     async def objects(self, root: Path) -> StoredObjects:
         """Return the objects of a project, to read what was noted, as of the last look at its files. Raises
