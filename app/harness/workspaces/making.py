@@ -112,6 +112,13 @@ class Making:
         if session.workspace_id is None:
             return
         row = await self._record.get(session.workspace_id)
+        if not self._tools.holds(row):
+            raise Conflict(
+                f"The session's workspace is {row.root}, below the data folder of another daemon, or of an "
+                "earlier one: open another session.",
+                reason="workspace_elsewhere",
+                details={"workspace_id": row.id},
+            )
         if S(row.state) in WORKABLE:
             return
         why = f": {row.detail}" if row.detail else ""

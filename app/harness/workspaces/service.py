@@ -201,6 +201,11 @@ class Workspaces:
             )
 
     def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
+        if not self._tools.holds(row):
+            raise Conflict(
+                f"The workspace is {row.root}, below the data folder of another daemon.",
+                reason="workspace_elsewhere",
+            )
         if S(row.state) not in states:
             raise Conflict(
                 f"The workspace is {row.state}: this is possible when it is {' or '.join(states)}.",

@@ -58,7 +58,8 @@ class Tending:
             lambda uow: uow.workspaces.in_states([S.CREATING.value, S.MERGING.value])
         )
         for row in rows:
-            if project_id in (None, row.project_id) and self._projects.find(row.project_id) is not None:
+            here = self._projects.find(row.project_id) is not None and self._tools.holds(row)
+            if project_id in (None, row.project_id) and here:
                 if row.state == S.CREATING.value:
                     self._making.begin(row)
                 else:
@@ -78,7 +79,7 @@ class Tending:
         """Say of workspaces whose folder is gone that they are broken."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
-            usable = row.state in {S.READY.value, S.MERGED.value}
+            usable = row.state in {S.READY.value, S.MERGED.value} and self._tools.holds(row)
             if usable and not await asyncio.to_thread(Path(row.root).is_dir):
                 await self._record.move(row, S.BROKEN, {"detail": f"its folder {row.root} is gone"})
 
@@ -105,7 +106,7 @@ class Tending:
         changes whose session is over."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
         for row in rows:
-            if not may_look(row.project_id):
+            if not may_look(row.project_id) or not self._tools.holds(row):
                 continue
             if row.state == S.CREATING.value:
                 self._making.begin(row)  # a request that ended too early had stored it

@@ -11,6 +11,7 @@ from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.merging import Merging
 from app.harness.workspaces.outfit import Outfit
+from app.storage.models import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class Tools:
 
     def layout(self, project_id: str, workspace_id: str) -> Layout:
         return Layout.of(self.data_dir, project_id, workspace_id)
+
+    def holds(self, row: Workspace) -> bool:
+        """Tell whether a workspace lies below this daemon's data folder. Of several daemons on one database
+        each has its own."""
+        return Path(row.root).is_relative_to(self.layout(row.project_id, row.id).folder)
 
 
 def words(problem: BaseException) -> str:
