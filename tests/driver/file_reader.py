@@ -86,11 +86,11 @@ class FileReader:
         assert answer.status_code == 200, answer.text
         return [one["path"] for one in answer.json()["items"]]
 
-    async def names_become(self, q: str, expected: list[str]) -> None:
+    async def names_become(self, q: str, expected: list[str], **params: Any) -> None:
         """Wait until a search finds exactly these: a list that is being made counts from its end on."""
         async with asyncio.timeout(WAIT_SECONDS):
             while True:
-                if await self.names(q) == expected:
+                if await self.names(q, **params) == expected:
                     return
                 await asyncio.sleep(0.05)
 

@@ -1,6 +1,6 @@
-"""The folder in which a session works.
+"""The root of the files that a client asks for: a project's, or that of one of its sessions.
 
-Owns: the one answer to which root is meant. Never: what is below it.
+Owns: whether the session is one of the project. Never: where a session works (`projects.session_roots`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ class WorkingRoots:
         self._storage = storage
 
     async def root_of(self, project_id: str, session_id: str | None = None) -> Path:
-        """Return the real path of the project's folder, as the session sees it where one is named.
+        """Return the real path of the project's folder, or of the folder in which the named session works.
 
-        Raises `NotFound`."""
+        Raises `NotFound`, and `Conflict` (`workspace_gone`)."""
         root = self._projects.root_of(project_id)
         if session_id is not None:
             session = await self._storage.read(lambda uow: uow.sessions.get(session_id))
             if session is None or session.project_id != project_id:
                 raise NotFound(f"The project has no session {session_id}.")
+            root = self._projects.root_of_session(session).path
         return Path(await asyncio.to_thread(os.path.realpath, root))
