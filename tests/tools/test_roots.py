@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.tools.project_files.file_locks import FileLocks
 from app.tools.project_files.project_files import Change, ProjectFiles
 from app.tools.project_files.read_tracker import ReadTracker, digest_of
 from app.workspace import Target
@@ -18,7 +19,8 @@ from tests.tools.conftest import Desk
 
 @pytest.mark.requirement("workspace.roots")
 async def test_sessions_wait_for_each_other_in_one_root_only(desk: Desk, tmp_path: Path) -> None:
-    files, other = ProjectFiles(reads=ReadTracker()), tmp_path / "other"
+    locks = FileLocks(wait_seconds=WAIT_SECONDS)
+    files, other = ProjectFiles(reads=ReadTracker(), locks=locks), tmp_path / "other"
     other.mkdir()
     started, goes_on = threading.Event(), threading.Event()
     done: list[str] = []

@@ -171,5 +171,6 @@ async def test_a_hook_runs_in_the_workspace_with_the_script_of_the_project(
     async with paired(tmp_path / "data", project, **settings_overrides) as pair:
         (pair.tree / "price.txt").write_text("price 2\n")
         (pair.tree / "check.sh").write_text("#!/bin/sh\nexit 0\n")  # what an agent writes decides nothing
+        (pair.tree / "check.sh").chmod(0o755)
         assert await refused(pair.own, "file.read", path="price.txt") == "hook_denied"
         assert (await called(pair.shared, "file.read", path="price.txt"))["content"] == "1: price 1"
