@@ -164,18 +164,16 @@ async def test_files_are_noted_and_restored(
         assert not (tmp_path / "ran").exists()
 
 
-async def test_without_git_the_answer_says_why(
+async def test_files_are_brought_back_without_git(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
     root = write_project(tmp_path / "repo", YAML)
     (root / "a.txt").write_text("a, first\n")
     async with driven(tmp_path / "data", root, **settings_overrides) as at:
         first = await work(at, fake, "Change", (read("a.txt"),), (write("a.txt", "second\n"),))
-        body = {"message_id": first, "files": True}
-        refused = await at.client.post(f"/api/v1/sessions/{at.session_id}/rollback", json=body)
-        assert refused.status_code == 409
-        assert refused.json()["error"]["details"]["reason"] == "files_not_noted"
-        assert "git repositories" in refused.json()["error"]["message"]
+        assert [one["path"] for one in (await staged(at, first))["restored"]] == ["a.txt"]
+        await at.session_call("POST", "/rollback", {"message_id": first, "files": True})
+        assert (root / "a.txt").read_text() == "a, first\n"
 
 
 async def test_names_that_are_not_utf8_are_conflicts_that_can_be_forced(
