@@ -28,9 +28,9 @@ from app.harness.changes.line_diffs import Hunk
 from app.harness.changes.revert_steps import RevertWish
 from app.harness.changes.service import FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
-from app.harness.diffs.names import address_of, name_at
 from app.storage.models import Revert
 from app.tools.project_files.text_format import text_of, to_utf8
+from app.workspace.any_names import address_of, name_at
 
 router: APIRouter = noun_router("Changes")
 

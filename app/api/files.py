@@ -7,7 +7,6 @@ instead, which know their cage.
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
@@ -16,14 +15,13 @@ from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep
 from app.api.file_response import FileBytes
 from app.api.kaged_route import noun_router
 from app.api.schemas.files import FileEntry, FileHit, FileHits, FileText, FileTreePage, GitStateAnswer
-from app.errors import BadRequest
 from app.harness.files.entry_details import modified_at
 from app.harness.files.listing import sort_key
 from app.harness.files.service import FileAddress
 from app.storage.pages import decode_cursor, encode_cursor
 from app.tools.search.fuzzy import MAX_QUERY
 from app.tools.search.name_index import NameQuery
-from app.workspace.any_names import from_raw, shown
+from app.workspace.any_names import address_of, path_at
 
 router: APIRouter = noun_router("Files")
 
@@ -34,33 +32,27 @@ _ANY_FILE = {"*/*": {"schema": _BINARY}, "application/octet-stream": {"schema": 
 
 Folder = Annotated[
     str,
-    Query(max_length=4_096, description="Relative to the project's folder. Links in it are followed."),
-]
-RawPath = Annotated[
-    str | None,
-    Query(max_length=16_384, description="In place of `path`: the `raw_path` of an entry that is not UTF-8."),
+    Query(
+        max_length=16_384,
+        description="As a list of files shows it. Links in it are followed.",
+    ),
 ]
 InSession = Annotated[
     str | None,
     Query(
         alias="session",
         max_length=64,
-        description="A session of the project: its folder is meant, where it works in one of its own.",
+        description="A session of the project: the files of its workspace are meant, where it has one.",
     ),
 ]
 
 
-def file_address(
-    project_id: ProjectId, path: Folder = ".", raw_path: RawPath = None, session_id: InSession = None
-) -> FileAddress:
+def file_address(project_id: ProjectId, path: Folder = ".", session_id: InSession = None) -> FileAddress:
     """Return which file or folder a request is about."""
-    if raw_path is not None and path != ".":
-        raise BadRequest("Send `path` or `raw_path`, not both.", reason="two_paths")
-    place = path or "."
-    if raw_path is not None:
-        # A path that begins with a tilde is one all the same.
-        place = f"./{from_raw(raw_path)}"
-    return FileAddress(project_id, place, session_id)
+    place = path_at(path)
+    if place.startswith("~"):  # a name, as a list shows it
+        place = f"./{place}"
+    return FileAddress(project_id, place or ".", session_id)
 
 
 AddressDep = Annotated[FileAddress, Depends(file_address)]
@@ -84,19 +76,19 @@ async def list_files(
     after = None
     if cursor is not None:
         place, is_folder = decode_cursor(cursor, _CURSOR, (str, bool))
-        after = sort_key(from_raw(place), is_folder=is_folder)
+        after = sort_key(path_at(place), is_folder=is_folder)
     tree = await services.management.folders.files.tree(
         address, depth=depth, everything=ignored, after=after, limit=limit
     )
     following = None
     if tree.more:
         last = tree.entries[-1]
-        following = encode_cursor(_CURSOR, (_quoted(last.path), last.kind == "folder"))
+        following = encode_cursor(_CURSOR, (address_of(last.path), last.kind == "folder"))
     return FileTreePage(
         items=[FileEntry.model_validate(one) for one in tree.details],
         next_cursor=following,
         total=tree.total,
-        folder=shown(tree.folder),
+        folder=address_of(tree.folder),
         complete=tree.is_whole,
         git=GitStateAnswer.model_validate(tree.status),
     )
@@ -138,7 +130,7 @@ async def get_file_text(
     )
     scanned, status = found.scanned, found.file.status
     return FileText(
-        path=shown("/".join(found.file.parts)),
+        path=address_of("/".join(found.file.parts)),
         first_line=line,
         lines=list(scanned.lines),
         next_line=scanned.next_offset(line),
@@ -177,11 +169,10 @@ async def search_files(
     hits = [
         FileHit(
             path=one.path,
-            raw_path=one.raw_path,
             name=one.name,
             kind="folder" if one.hit.is_folder else "file",
             score=one.hit.fit.score,
-            positions=list(one.hit.fit.positions),
+            positions=one.positions,
             modified_at=one.modified_at,
         )
         for one in found.names
@@ -189,10 +180,6 @@ async def search_files(
     return FileHits(
         items=hits, next_cursor=None, total=len(hits), searched=found.searched, complete=found.is_whole
     )
-
-
-def _quoted(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"))
 
 
 def _line_ending(carriage_returns: int, lines: int) -> Literal["lf", "crlf", "mixed"]:

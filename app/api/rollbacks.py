@@ -28,7 +28,7 @@ from app.harness.sessions.rollback import RollbackWish
 from app.storage.keyed_effect import answer_with
 from app.storage.models import Rollback
 from app.storage.models import Session as SessionRow
-from app.workspace.any_names import from_stored, shown
+from app.workspace.any_names import address_of
 
 router: APIRouter = noun_router("Checkpoints")
 
@@ -41,7 +41,7 @@ def rollback_answer(row: Rollback) -> RollbackAnswer:
     if kept is not None:
         files = {
             "checkpoint_id": kept["checkpoint_id"],
-            "restored": [shown(from_stored(one["path"])) for one in kept["wrote"]],
+            "restored": [one["path"] for one in kept["wrote"]],
             "conflicts": kept["conflicts"],
             "undo_conflicts": kept.get("undo_conflicts", []),
         }
@@ -54,10 +54,12 @@ def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
     return StagedRollbackAnswer(
         plan=plan.digest,
         restored=[
-            FileChangeAnswer(path=shown(one.path), change=one.change, diff=staged.diffs.get(one.path))
+            FileChangeAnswer(path=address_of(one.path), change=one.change, diff=staged.diffs.get(one.path))
             for one in plan.restored
         ],
-        conflicts=[FileLeftAnswer(path=shown(one.path), reason=one.reason or "") for one in plan.conflicts],
+        conflicts=[
+            FileLeftAnswer(path=address_of(one.path), reason=one.reason or "") for one in plan.conflicts
+        ],
     )
 
 

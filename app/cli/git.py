@@ -63,13 +63,13 @@ class _Repository:
 
     def addresses(self, paths: Sequence[str]) -> list[str]:
         """Return paths, which are relative to the current folder, as the daemon knows them."""
-        from app.harness.diffs.names import address_of
+        from app.workspace.any_names import PREFIX, address_of
 
         here = Path.cwd()
         inside = here.is_relative_to(self._root) or here.resolve().is_relative_to(self._root.resolve())
         found = []
         for path in paths:
-            if path.startswith("~bytes:") or not (inside or os.path.isabs(path)):
+            if path.startswith(PREFIX) or not (inside or os.path.isabs(path)):
                 found.append(path)  # as the status names it
                 continue
             whole = Path(os.path.normpath(here / path))

@@ -5,7 +5,6 @@ Owns: the text of the patch, its bytes, and its colours. Never: asking the daemo
 
 from __future__ import annotations
 
-import base64
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,8 +14,8 @@ import click
 
 from app.cli.output import print_text, printable
 from app.tools.project_files.legacy_encoding import CODECS
+from app.workspace.any_names import name_at
 
-_BYTES = "~bytes:"
 _LINK = "120000"
 _BOM = "utf-8-bom"
 _PLAIN = re.compile(rb"[\x20!#-\[\]-~\x80-\xff]+")
@@ -84,7 +83,7 @@ def _patch(diff: Diff) -> Iterator[tuple[str, bytes]]:
     if reason is not None:
         yield "#", f"# {diff['path']}: {diff['status']}, not shown: {reason}".encode()
         return
-    old, new = name_of(diff["old_path"] or diff["path"]), name_of(diff["path"])
+    old, new = name_at(diff["old_path"] or diff["path"]), name_at(diff["path"])
     yield "head", b"diff --git " + _quoted(b"a/" + old) + b" " + _quoted(b"b/" + new)
     yield from (("head", line) for line in _about(diff, old, new))
     if not diff["hunks"]:
@@ -120,14 +119,6 @@ def _lines(hunk: dict[str, Any], encoding: str) -> Iterator[tuple[str, bytes]]:
         mark = "\ufeff" if encoding == _BOM and sides & marked else ""
         marked -= sides
         yield sign, sign.encode() + (mark + text).encode(codec, "replace")
-
-
-def name_of(address: str) -> bytes:
-    """Return the name of a file by its address."""
-    if not address.startswith(_BYTES):
-        return address.encode("utf-8", "surrogateescape")
-    coded = address.removeprefix(_BYTES)
-    return base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
 
 
 def _side(name: bytes) -> bytes:

@@ -1,16 +1,21 @@
-"""Paths whose names are any bytes: as text for people, and as text that leads back to the bytes.
+"""Paths whose names are any bytes: as text for people, and as an address that leads back to the bytes.
 
-Owns: these two forms. Never: which paths are allowed (`paths`). Inside, bytes that are not UTF-8 are
-surrogates, as of `os.fsdecode`.
+Owns: these two forms, in JSON, in URLs and in what is stored. Never: which paths are allowed (`paths`).
+Inside, bytes that are not UTF-8 are surrogates, as of `os.fsdecode`.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
-from urllib.parse import quote, unquote_to_bytes
+import re
 
-_MARK = "//"
-"""No path that is kept as it is begins so."""
+from app.errors import ValidationFailed
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+PREFIX = "~bytes:"
+"""A path of the project never begins with `~`: such a name is written with `./` before it."""
 
 
 def shown(path: str) -> str:
@@ -18,23 +23,33 @@ def shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def raw(path: str) -> str | None:
-    """Return a path whose bytes are not UTF-8 in percent-encoding, None for others."""
-    encoded = os.fsencode(path)
-    return quote(encoded) if encoded.decode("utf-8", "replace") != path else None
+def address_of(path: str | bytes) -> str:
+    """Return the address of a file: its path, or `~bytes:` and its bytes in URL-safe base64 when these are no
+    UTF-8, or when it has control characters."""
+    name = os.fsencode(path)
+    try:
+        text = name.decode("utf-8")
+    except UnicodeDecodeError:
+        text = PREFIX
+    if text.startswith(PREFIX) or _CONTROL.search(text) is not None:
+        return PREFIX + base64.urlsafe_b64encode(name).rstrip(b"=").decode()
+    return text
 
 
-def from_raw(text: str) -> str:
-    """Return the path that was written in percent-encoding."""
-    return os.fsdecode(unquote_to_bytes(text))
+def name_at(address: str) -> bytes:
+    """Return the bytes of a file's path by its address. Raises `ValidationFailed`."""
+    try:
+        if not address.startswith(PREFIX):
+            return address.encode("utf-8")
+        coded = address.removeprefix(PREFIX)
+        return base64.b64decode(coded + "=" * (-len(coded) % 4), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raise ValidationFailed(
+            "the path is not valid",
+            fields={"path": "is no address of a file: take the `path` that a list of files shows"},
+        ) from None
 
 
-def storable(path: str) -> str:
-    """Return a relative path as text that can be stored: itself, unless it is not UTF-8."""
-    encoded = raw(path)
-    return path if encoded is None else _MARK + encoded
-
-
-def from_stored(text: str) -> str:
-    """Return the path that `storable` made text of."""
-    return from_raw(text.removeprefix(_MARK)) if text.startswith(_MARK) else text
+def path_at(address: str) -> str:
+    """Return a file's path by its address. Raises `ValidationFailed`."""
+    return os.fsdecode(name_at(address))

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from app.workspace.any_names import address_of
 from tests.driver.daemon import Daemon
 from tests.driver.file_reader import FileReader, git, reason
 
@@ -64,18 +65,22 @@ async def test_every_name_can_be_listed_read_and_found(shop: Path, files: FileRe
 
     found = await files.entries()
     for name, text in names.items():
-        assert (found[name]["raw_path"], found[name]["git"]) == (None, "?")
-        assert (await files.content(f"./{name}")).text == text
-    latin = found["caf\ufffd menu.txt"]
-    assert (latin["raw_path"], latin["git"]) == ("caf%E9%20menu.txt", "?")
-    by_raw = await files.client.get(f"{files.at}/content", params={"raw_path": latin["raw_path"]})
-    assert by_raw.text == "6\n"
-    assert by_raw.headers["content-disposition"] == "inline; filename*=utf-8''caf%E9%20menu.txt"
+        entry = found[address_of(name)]
+        assert (entry["name"], entry["git"]) == (name, "?")
+        for path in (f"./{name}", entry["path"]):
+            assert (await files.content(path)).text == text
+    latin = found["~bytes:Y2Fm6SBtZW51LnR4dA"]
+    assert (latin["name"], latin["git"]) == ("caf\ufffd menu.txt", "?")
+    content = await files.content(latin["path"])
+    assert content.text == "6\n"
+    assert content.headers["content-disposition"] == "inline; filename*=utf-8''caf%E9%20menu.txt"
+    assert (await files.text(latin["path"]))["path"] == latin["path"]
     assert list(await files.entries(limit=1)) == list(found)
-    assert await files.names("menu") == ["caf\ufffd menu.txt"]
-    assert await files.names("new line") == ["new\nline.txt"]
-    missing = await files.client.get(f"{files.at}/content", params={"raw_path": "no%FFne"})
-    assert reason(missing) == (404, "file_not_found")
+    assert await files.names("menu") == [latin["path"]]
+    assert await files.names("new line") == [address_of("new\nline.txt")]
+    assert reason(await files.content(address_of(b"no\xffne"))) == (404, "file_not_found")
+    for path in ("~bytes:%", address_of(b"/etc/\x01passwd"), address_of(b"../caf\xe9"), address_of(b"a\0b")):
+        assert (await files.content(path)).status_code == 400, path
 
 
 async def test_links_pipes_and_sockets_are_listed_and_lead_nowhere(
@@ -193,5 +198,3 @@ async def test_a_session_names_the_folder_that_is_meant(
     for session in ("ses_01JZ0000000000000000000000", "x"):
         answer = await client.get(files.at, params={"session": session})
         assert answer.status_code == 404
-    both = await client.get(files.at, params={"path": "a", "raw_path": "b"})
-    assert reason(both) == (400, "two_paths")

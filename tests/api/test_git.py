@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.harness.diffs.names import address_of
+from app.workspace.any_names import address_of
 from tests.driver.daemon import Daemon, running_daemon, write_project
 from tests.driver.git_desk import IDENTITY, GitDesk, git
 

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from app.api.schemas.changes import PATH
 from app.api.schemas.messages import MessageAnswer
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 
@@ -162,14 +163,14 @@ class UndoRollback(RequestModel):
 class FileLeftAnswer(AnswerModel):
     """A file that is not restored, and why."""
 
-    path: str
+    path: str = Field(description=PATH)
     reason: str
 
 
 class FileChangeAnswer(AnswerModel):
     """A file that is restored; `diff` leads from now to then, null for binary or long files."""
 
-    path: str
+    path: str = Field(description=PATH)
     change: Literal["modified", "created", "deleted"]
     diff: str | None
 

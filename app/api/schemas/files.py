@@ -8,7 +8,10 @@ from pydantic import Field
 
 from app.api.schemas.model import AnswerModel, PageOf, Time
 
-_RAW = "The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."
+_PATH = (
+    "Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control "
+    "characters, is `~bytes:` and its bytes in URL-safe base64."
+)
 EntryKind = Literal["file", "folder", "link", "other"]
 GitLetter = Literal["M", "A", "D", "R", "U", "?"]
 
@@ -23,12 +26,8 @@ class FileLinkTarget(AnswerModel):
 class FileEntry(AnswerModel):
     """A file, a folder, a symbolic link, or something else, such as a named pipe."""
 
-    path: str = Field(
-        description="Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are "
-        "replaced."
-    )
-    raw_path: str | None = Field(description=_RAW)
-    name: str
+    path: str = Field(description=_PATH)
+    name: str = Field(description="For people: bytes that are not UTF-8 are replaced.")
     kind: EntryKind
     size: int | None = Field(description="In bytes; null for what is not a file.")
     modified_at: Time | None
@@ -89,13 +88,13 @@ class FileText(AnswerModel):
 class FileHit(AnswerModel):
     """A file or folder whose name fits."""
 
-    path: str
-    raw_path: str | None = Field(description=_RAW)
-    name: str
+    path: str = Field(description=_PATH)
+    name: str = Field(description="For people: bytes that are not UTF-8 are replaced.")
     kind: Literal["file", "folder"]
     score: int = Field(description="The more, the better; comparable within one answer.")
     positions: list[int] = Field(
-        description="The indexes of the characters of `path` that fit, in code points from 0."
+        description="The indexes of the characters of `path` that fit, in code points from 0. None for a "
+        "`~bytes:` path."
     )
     modified_at: Time | None
 

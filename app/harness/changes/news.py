@@ -15,10 +15,10 @@ from app.errors import KagedError
 from app.events.changes import ChangesUpdated
 from app.harness.changes.present import PresentFiles
 from app.harness.changes.service import ChangeList, Changes
-from app.harness.diffs.names import address_of
 from app.harness.run.task_ends import note_failure
 from app.harness.stream.event_hub import EventHub
 from app.storage.models import Session as SessionRow
+from app.workspace.any_names import address_of
 
 log = logging.getLogger("kaged.changes")
 

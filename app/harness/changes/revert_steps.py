@@ -15,12 +15,12 @@ from app.errors import Conflict, KagedError, NotFound, ToolError
 from app.harness.changes.line_diffs import Hunk
 from app.harness.changes.service import FileDiff
 from app.harness.checkpoints.stored_objects import TreeEntry
-from app.harness.diffs.names import address_of, name_at
 from app.harness.sessions.restoring import FileChange
 from app.storage.models import Revert
 from app.tools.contract.ports import FileWrite
 from app.tools.project_files.read_tracker import digest_of
 from app.workspace import Workspace
+from app.workspace.any_names import address_of, path_at
 
 Entry = TreeEntry | None
 RACES = frozenset(
@@ -60,7 +60,7 @@ def file_changes(revert: Revert, *, back: bool = False) -> list[FileChange]:
     found = []
     for one in revert.details["files"]:
         before, after = _entry(one["before"]), _entry(one["after"])
-        path = os.fsdecode(name_at(one["path"]))
+        path = path_at(one["path"])
         found.append(FileChange(path, after, before) if back else FileChange(path, before, after))
     return found
 

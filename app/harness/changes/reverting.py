@@ -39,7 +39,6 @@ from app.harness.checkpoints.file_writes import as_details
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.conversation.session_rows import session_audit
-from app.harness.diffs.names import address_of
 from app.harness.sessions.restoring import FileChange, FilePlan, restore_files
 from app.harness.sessions.session_tasks import SessionTasks
 from app.ids import new_id, now_ms
@@ -50,6 +49,7 @@ from app.tools.contract.ports import FileWrite
 from app.tools.processes.git_commands import GitProblem
 from app.tools.project_files.text_format import from_utf8
 from app.workspace import Workspace
+from app.workspace.any_names import address_of
 
 log = logging.getLogger("kaged.changes")
 T = TypeVar("T")

@@ -33,12 +33,12 @@ from app.harness.changes.present import Present, PresentFiles
 from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
-from app.harness.diffs.names import address_of
 from app.harness.projects.projects import ProjectRegistry
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.processes.git_commands import GitProblem
+from app.workspace.any_names import address_of
 from app.workspace.tree_watch import TreeWatches
 
 T = TypeVar("T")

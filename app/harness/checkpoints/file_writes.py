@@ -7,11 +7,13 @@ hold now if nobody else has touched them. Never: looking at files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from app.errors import ValidationFailed
 from app.tools.contract.ports import FileWrite
-from app.workspace.any_names import from_stored, storable
+from app.workspace.any_names import address_of, path_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,9 @@ def as_details(writes: Sequence[FileWrite]) -> list[dict[str, Any]]:
     """Return the writes of one call in the form in which they are stored."""
     return [
         {
-            "path": storable(one.path),
+            "path": address_of(one.path),
             **({} if one.digest is None else {"digest": one.digest}),
-            **({} if one.was is None else {"was": storable(one.was)}),
+            **({} if one.was is None else {"was": address_of(one.was)}),
             **({"folder": True} if one.folder else {}),
         }
         for one in writes
@@ -44,14 +46,15 @@ def writes_of(details: Mapping[str, Any]) -> list[FileWrite]:
     for one in details.get("wrote", ()):
         if isinstance(one, dict) and isinstance(one.get("path"), str):
             digest, was = one.get("digest"), one.get("was")
-            found.append(
-                FileWrite(
-                    from_stored(one["path"]),
-                    digest if isinstance(digest, str) else None,
-                    from_stored(was) if isinstance(was, str) else None,
-                    bool(one.get("folder")),
+            with suppress(ValidationFailed):
+                found.append(
+                    FileWrite(
+                        path_at(one["path"]),
+                        digest if isinstance(digest, str) else None,
+                        path_at(was) if isinstance(was, str) else None,
+                        bool(one.get("folder")),
+                    )
                 )
-            )
     return found
 
 

@@ -15,7 +15,7 @@ from app.errors import ToolError
 from app.harness.files.git_status import Letter, RepositoryStatus
 from app.harness.files.listing import Entry, Kind
 from app.workspace import Workspace
-from app.workspace.any_names import raw, shown
+from app.workspace.any_names import address_of, shown
 
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999: later times cannot be written."""
@@ -31,11 +31,10 @@ class LinkTarget:
 
 @dataclass(frozen=True, slots=True)
 class DetailedEntry:
-    """`raw_path` is the path in percent-encoded bytes, where it is not UTF-8. `target` is None for a link
-    that leads out of the project or nowhere. `changes` counts files below a folder."""
+    """Paths are addresses (`any_names`). `target` is None for a link that leads out of the project or
+    nowhere. `changes` counts files below a folder."""
 
     path: str
-    raw_path: str | None
     name: str
     kind: Kind
     size: int | None
@@ -79,8 +78,7 @@ def _detailed(
     git = None if entry.ignored and entry.path not in status.files else status.of(entry.path)
     is_file = found is not None and stat.S_ISREG(found.st_mode)
     return DetailedEntry(
-        path=shown(entry.path),
-        raw_path=raw(entry.path),
+        path=address_of(entry.path),
         name=shown(entry.path.rpartition("/")[2]),
         kind=entry.kind,
         size=found.st_size if found is not None and is_file else None,
@@ -90,7 +88,7 @@ def _detailed(
         readable=entry.path not in unreadable and not entry.gone,
         target=_target(entry, workspace),
         git=None if git is None else git.letter,
-        old_path=None if git is None or git.old_path is None else shown(git.old_path),
+        old_path=None if git is None or git.old_path is None else address_of(git.old_path),
         changes=status.below(entry.path) if entry.kind == "folder" else {},
     )
 
@@ -104,7 +102,7 @@ def _target(entry: Entry, workspace: Workspace) -> LinkTarget | None:
         is_folder = stat.S_ISDIR(workspace.status(path).st_mode)
     except ToolError:
         return None
-    return LinkTarget(shown(leads_to), "folder" if is_folder else "file")
+    return LinkTarget(address_of(leads_to), "folder" if is_folder else "file")
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:

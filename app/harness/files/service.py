@@ -30,7 +30,7 @@ from app.tools.project_files.threads import FileThreads
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.name_index import NameHit, NameQuery
 from app.workspace import Opened, Workspace
-from app.workspace.any_names import raw, shown
+from app.workspace.any_names import address_of, shown
 from app.workspace.ignore_rules import VERSION_CONTROL
 from app.workspace.tree_rules import TreeRules
 
@@ -72,16 +72,21 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class FoundName:
+    """`path` is an address; `positions` are those in it that fit, none where it is not the path itself."""
+
     path: str
-    raw_path: str | None
     name: str
     hit: NameHit
     modified_at: int | None
 
+    @property
+    def positions(self) -> list[int]:
+        return list(self.hit.fit.positions) if self.path == self.hit.path else []
+
     @classmethod
     def of(cls, hit: NameHit, modified_at: int | None) -> FoundName:
         name = hit.path.rpartition("/")[2]
-        return cls(shown(hit.path), raw(hit.path), shown(name), hit, modified_at)
+        return cls(address_of(hit.path), shown(name), hit, modified_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.errors import ValidationFailed
-from app.harness.diffs.names import name_at
+from app.workspace.any_names import name_at
 
 MAX_PATH = 4096
 ALL = b"."

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.errors import Conflict, KagedError, NotFound
-from app.harness.diffs.names import address_of
 from app.harness.git.names import shown
 from app.tools.processes.foreign_text import clean
 from app.tools.processes.git_commands import NO_REPOSITORY, GitProblem
+from app.workspace.any_names import address_of
 
 MAX_LISTED = 100
 MAX_TEXT = 16 * 1024

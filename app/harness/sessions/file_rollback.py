@@ -23,7 +23,7 @@ from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.ports import FileWrite
 from app.tools.processes.git_commands import GitProblem
 from app.workspace import Workspace
-from app.workspace.any_names import shown
+from app.workspace.any_names import address_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def as_stored(plan: FilePlan, checkpoint_id: str, wrote: list[FileWrite]) -> dic
         "before": plan.before,
         "target": plan.target,
         "wrote": as_details(wrote),
-        "conflicts": [{"path": shown(one.path), "reason": one.reason} for one in plan.conflicts],
+        "conflicts": [{"path": address_of(one.path), "reason": one.reason} for one in plan.conflicts],
     }
 
 

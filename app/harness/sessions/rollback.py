@@ -25,7 +25,7 @@ from app.harness.sessions.superseding import Plan, find_undoable, plan_rollback,
 from app.states import InteractionState, SessionEvent
 from app.storage.models import AuditEvent, Rollback
 from app.storage.unit_of_work import UnitOfWork
-from app.workspace.any_names import shown
+from app.workspace.any_names import address_of
 
 log = logging.getLogger("kaged.session")
 
@@ -174,7 +174,7 @@ class Rollbacks:
         if plan is None:
             return None
         wrote = await files.restore(plan)
-        left = [{"path": shown(one.path), "reason": one.reason} for one in plan.conflicts]
+        left = [{"path": address_of(one.path), "reason": one.reason} for one in plan.conflicts]
         return {**rollback.details["files"], "undone": as_details(wrote), "undo_conflicts": left}
 
     async def _put_back(self, files: FileRollback, plan: FilePlan) -> None:

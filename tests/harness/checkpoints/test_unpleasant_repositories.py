@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.workspace.any_names import address_of
 from tests.driver.sessions import driven, write_project
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_files import (
@@ -192,14 +193,14 @@ async def test_names_that_are_not_utf8_are_conflicts_that_can_be_forced(
         )  # fmt: skip
         plan = await staged(at, first)
         assert [one["path"] for one in plan["restored"]] == ["a.txt"]
-        assert [one["path"] for one in plan["conflicts"]] == ["caf\ufffd.txt"]
+        assert [one["path"] for one in plan["conflicts"]] == [address_of(ODD)]
         rollback = await rolled_back(at, first)
         assert ((root / "a.txt").read_text(), (root / ODD).read_text()) == ("a, first\n", "changed\n")
-        assert [one["path"] for one in rollback["files"]["conflicts"]] == ["caf\ufffd.txt"]
+        assert [one["path"] for one in rollback["files"]["conflicts"]] == [address_of(ODD)]
         await at.session_call("POST", f"/rollbacks/{rollback['id']}/undo")
         forced = await rolled_back(at, first, force=True)
         assert (root / ODD).read_text() == "odd, first\n"
-        assert sorted(forced["files"]["restored"]) == ["a.txt", "caf\ufffd.txt"]
+        assert sorted(forced["files"]["restored"]) == ["a.txt", address_of(ODD)]
         await at.session_call("POST", f"/rollbacks/{forced['id']}/undo")
         assert (root / ODD).read_text() == "changed\n"
 
