@@ -24,10 +24,11 @@ from app.api.schemas.changes import (
     RevertChange,
 )
 from app.harness.changes.baselines import SINCE
-from app.harness.changes.line_diffs import Hunk
+from app.harness.changes.line_diffs import hunk_digest
 from app.harness.changes.revert_steps import RevertWish
 from app.harness.changes.service import FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.git_output.hunks import Hunk, shown_lines
 from app.storage.models import Revert
 from app.tools.project_files.text_format import text_of, to_utf8
 from app.workspace.any_names import address_of, name_at
@@ -159,7 +160,7 @@ def _shown(diff: FileDiff) -> tuple[list[HunkAnswer] | None, bool]:
 
 
 def _hunk_answer(hunk: Hunk, diff: FileDiff) -> HunkAnswer:
-    lines = [(sign, line.decode("utf-8", "replace")) for sign, line in hunk.lines]
+    lines = list(shown_lines(hunk))
     return HunkAnswer.model_construct(
         header=hunk.header,
         old_start=hunk.old_start,
@@ -167,7 +168,7 @@ def _hunk_answer(hunk: Hunk, diff: FileDiff) -> HunkAnswer:
         new_start=hunk.new_start,
         new_lines=hunk.new_lines,
         lines=lines,
-        digest=hunk.digest(diff.digest, diff.context),
+        digest=hunk_digest(hunk, diff.digest, diff.context),
     )
 
 

@@ -33,10 +33,10 @@ from app.api.schemas.git import (
 from app.api.schemas.model import PageOf
 from app.daemon.services import Services
 from app.errors import Conflict
-from app.harness.diffs.hunks import shown_lines
 from app.harness.git.committing import CommitWish
 from app.harness.git.names import given
 from app.harness.git.status import FileState, GitStatus
+from app.harness.git_output.hunks import shown_lines
 from app.workspace.any_names import address_of
 
 router: APIRouter = noun_router("Git")

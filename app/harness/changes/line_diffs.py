@@ -8,23 +8,22 @@ contents these are.
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import xxhash
 
 from app.harness.changes.line_counts import few_differences
+from app.harness.git_output.hunks import Hunk, read_diff
 from app.ids import new_id
 from app.tools.processes.git_commands import NO_CONFIGURATION, GitCommands
 from app.tools.project_files.text_format import TextFormat, to_utf8
 
 T = TypeVar("T")
-Operation = Literal[" ", "-", "+", "\\"]
 
 MOST_LIKE_BYTES = 1024 * 1024
 LEFTOVER_SECONDS = 3600.0
@@ -34,7 +33,6 @@ _DIFF = (
     "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
 _NO_REPOSITORY = NO_CONFIGURATION | {"GIT_DIR": "/dev/null/none", "GIT_ATTR_NOSYSTEM": "1"}
-_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +44,6 @@ class Counts:
     deletions: int | None
     binary: bool
     note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """A piece of a difference. Lines are UTF-8 without their newline; after one with the operation `\\` the
-    line before it has no newline at the end of its file."""
-
-    header: str
-    old_start: int
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: tuple[tuple[Operation, bytes], ...]
-
-    def digest(self, state: str, context: int) -> str:
-        """Return what names this hunk of a difference in this `state`; it begins with the context."""
-        text = b"\n".join(operation.encode() + line for operation, line in self.lines)
-        head = f"{state}\0{self.old_start},{self.new_start}\0".encode()
-        return f"{context}.{xxhash.xxh3_128_hexdigest(head + text)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +102,7 @@ class LineDiffs:
             return await self._git(f"--unified={context}", "--no-renames", folder=folder)
 
         answer = await self._among([pair[0].body], [pair[1].body], compare)
-        return await asyncio.to_thread(lambda: list(_hunks(answer)))
+        return await asyncio.to_thread(lambda: read_diff(answer).hunks)
 
     async def similar(self, old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
         """Return the pairs of contents that are alike by half, by their places. Raises `GitProblem`."""
@@ -180,48 +159,7 @@ def _lay(folder: Path, old: Sequence[bytes], new: Sequence[bytes], apart: bool) 
             (folder / name / f"{mark}{at}").write_bytes(content)
 
 
-def _hunks(answer: bytes) -> Iterator[Hunk]:
-    lines = answer.split(b"\n")
-    at = next((number for number, line in enumerate(lines) if line.startswith(b"@@ ")), len(lines))
-    while at < len(lines):
-        found = _HEADER.fullmatch(lines[at])
-        if found is None:
-            return
-        begin = at + 1
-        at = begin
-        while at < len(lines) and not lines[at].startswith(b"@@ ") and lines[at]:
-            at += 1
-        body = tuple((_operation(line), line[1:]) for line in lines[begin:at])
-        old, old_lines, new, new_lines = (1 if n is None else int(n) for n in found.groups()[:4])
-        yield Hunk(lines[begin - 1].decode("utf-8", "replace"), old, old_lines, new, new_lines, body)
-
-
-def _operation(line: bytes) -> Operation:
-    sign = chr(line[0])
-    assert sign in (" ", "-", "+", "\\")
-    return sign  # type: ignore[return-value]
-
-
-def without_hunks(text: bytes, hunks: Sequence[Hunk]) -> bytes:
-    """Return the new side of a difference with some of its hunks taken back."""
-    lines = _lines(text)
-    for hunk in sorted(hunks, key=lambda one: one.new_start, reverse=True):
-        start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
-        lines[start : start + hunk.new_lines] = _old_side(hunk)
-    return b"".join(lines)
-
-
-def _old_side(hunk: Hunk) -> list[bytes]:
-    found: list[bytes] = []
-    for (operation, line), follower in zip(hunk.lines, (*hunk.lines[1:], None), strict=True):
-        if operation in (" ", "-"):
-            ends = follower is not None and follower[0] == "\\"
-            found.append(line if ends else line + b"\n")
-    return found
-
-
-def _lines(text: bytes) -> list[bytes]:
-    """Return the lines with their newlines; unlike `splitlines` a lone CR ends none."""
-    lines = [line + b"\n" for line in text.split(b"\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+def hunk_digest(hunk: Hunk, state: str, context: int) -> str:
+    """Return what names a hunk of a difference in this `state`; it begins with the context."""
+    head = f"{state}\0{hunk.old_start},{hunk.new_start}\0".encode()
+    return f"{context}.{xxhash.xxh3_128_hexdigest(head + hunk.text)}"

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from app.cages.protected_names import is_protected
 from app.errors import Conflict, KagedError, NotFound, ToolError
-from app.harness.changes.line_diffs import Hunk
+from app.harness.changes.line_diffs import hunk_digest
 from app.harness.changes.service import FileDiff
 from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.git_output.hunks import Hunk
 from app.harness.sessions.restoring import FileChange
 from app.storage.models import Revert
 from app.tools.contract.ports import FileWrite
@@ -99,7 +100,7 @@ def context_of(hunks: Sequence[str]) -> int:
 
 
 def chosen_hunks(diff: FileDiff, wish: RevertWish) -> list[Hunk]:
-    known = {one.digest(diff.digest, diff.context): one for one in diff.hunks or ()}
+    known = {hunk_digest(one, diff.digest, diff.context): one for one in diff.hunks or ()}
     wanted: Collection[str] = dict.fromkeys(wish.hunks or ())
     if not all(one in known for one in wanted):
         raise changed_since(wish.path)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.errors import Conflict, KagedError, NotFound, ToolError
-from app.harness.changes.line_diffs import Text, without_hunks
+from app.harness.changes.line_diffs import Text
 from app.harness.changes.revert_steps import (
     RACES,
     Content,
@@ -39,6 +39,7 @@ from app.harness.checkpoints.file_writes import as_details
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.conversation.session_rows import session_audit
+from app.harness.git_output.hunks import without_hunks
 from app.harness.sessions.restoring import FileChange, FilePlan, restore_files
 from app.harness.sessions.session_tasks import SessionTasks
 from app.ids import new_id, now_ms

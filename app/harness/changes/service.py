@@ -28,11 +28,12 @@ from app.harness.changes.baselines import (
 from app.harness.changes.comparison import Changed, differences, exactly_renamed
 from app.harness.changes.counting import Counting, Sides, pair_of
 from app.harness.changes.edit_records import Edit, EditRecords, edit_records, is_explained
-from app.harness.changes.line_diffs import Counts, Hunk
+from app.harness.changes.line_diffs import Counts
 from app.harness.changes.present import Present, PresentFiles
 from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
+from app.harness.git_output.hunks import Hunk
 from app.harness.projects.projects import ProjectRegistry
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage

@@ -1,14 +1,18 @@
 """What git says of the files of a project: read from `git status`, and summed up for folders.
 
-Owns: the command's arguments, its output, and one letter for each file. Never: running git (`statuses`).
+Owns: the arguments of the command, and one letter for each file. Never: running git (`statuses`), or how it
+writes (`git_output.status`).
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
 
 Letter = Literal["M", "A", "D", "R", "U", "?"]
 """Changed, new in the index, gone, renamed, in conflict, not tracked; compared with the last commit."""
@@ -19,8 +23,6 @@ ARGUMENTS = (
     # Of a submodule only its commit counts: git would run in it, by its own configuration, for more.
     "--ignore-submodules=dirty", "--untracked-files=normal", "--ignored=no",
 )  # fmt: skip
-_DETACHED = "(detached)"
-_INITIAL = "(initial)"
 _WORDS: dict[Letter, str] = {
     "M": "modified", "A": "added", "D": "deleted", "R": "renamed", "U": "conflicted", "?": "untracked",
 }  # fmt: skip
@@ -67,52 +69,38 @@ def parse_status(output: bytes, prefix: str) -> RepositoryStatus:
     """Return what `git status` with `ARGUMENTS` has printed. `prefix` is the project's path in the
     repository, with a slash at its end, or nothing."""
     files: dict[str, FileStatus] = {}
-    heads: dict[str, str] = {}
-    for line, old in _lines(output):
-        if line.startswith("# "):
-            name, _, value = line[2:].partition(" ")
-            heads[name] = value
-            continue
-        path, letter = _path_and_letter(line)
-        if path is None or not path.startswith(prefix):
-            continue
-        before = old[len(prefix) :] if old is not None and old.startswith(prefix) else None
-        files[path[len(prefix) :].rstrip("/")] = FileStatus(letter, before)
-    branch, commit = heads.get("branch.head"), heads.get("branch.oid")
+    below = os.fsencode(prefix)
+    for line in status_lines(output):
+        if line.name.startswith(below):
+            old = line.old_name
+            before = _text(old[len(below) :]) if old is not None and old.startswith(below) else None
+            files[_text(line.name[len(below) :]).rstrip("/")] = FileStatus(_letter(line), before)
+    head = status_head(output)
     return RepositoryStatus(
         "ok",
-        branch=None if branch == _DETACHED else branch,
-        commit=None if commit == _INITIAL else commit,
+        branch=head.get("branch.head"),
+        commit=head.get("branch.oid"),
         files=files,
         folders=_summed(files),
         deleted=tuple(path for path, one in files.items() if one.letter == "D"),
     )
 
 
-def _lines(output: bytes) -> Iterator[tuple[str, str | None]]:
-    """Yield each entry, with the old path after that of a renamed file."""
-    fields = iter(output.decode("utf-8", "surrogateescape").split("\0"))
-    for line in fields:
-        if line:
-            yield line, next(fields, None) if line.startswith("2 ") else None
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
 
 
-def _path_and_letter(line: str) -> tuple[str | None, Letter]:
-    kind = line[:2]
-    if kind == "? ":
-        return line[2:], "?"
-    blanks = {"1 ": 8, "2 ": 9, "u ": 10}.get(kind)
-    parts = line.split(" ", blanks) if blanks is not None else []
-    if blanks is None or len(parts) <= blanks:
-        return None, "M"
-    if kind == "u ":
-        return parts[-1], "U"
-    staged, here = parts[1][0], parts[1][1]
+def _letter(line: StatusLine) -> Letter:
+    if line.marks == UNTRACKED:
+        return "?"
+    if line.is_conflict:
+        return "U"
+    staged, here = line.marks[0], line.marks[1]
     if here == "D" or (staged == "D" and here == "."):
-        return parts[-1], "D"
-    if kind == "2 ":
-        return parts[-1], "A" if staged == "C" else "R"
-    return parts[-1], "A" if "A" in (staged, here) else "M"
+        return "D"
+    if line.old_name is not None:
+        return "A" if staged == "C" else "R"
+    return "A" if "A" in (staged, here) else "M"
 
 
 def _summed(files: Mapping[str, FileStatus]) -> dict[str, Counter[str]]:

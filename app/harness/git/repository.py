@@ -69,11 +69,8 @@ class Repository:
         accepted = await asyncio.to_thread(accepting, folders.top, root)
         if not accepted:
             raise GitProblem(f"another user owns the repository at {folders.top}, so git does not work in it")
-        users = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-        users["PATH"] = search_path(environment, outside=real)
-        listing = ["git", *QUIET, *accepted, "config", "--list", "--show-scope", "-z"]
-        listed = await run_git(processes.own, listing, folders.top, users | NO_PROGRAMS)
-        settings = await asyncio.to_thread(read_settings, checked(listed, "config"), users)
+        users = users_environment(environment, real)
+        settings = await settings_in(processes, users, folders.top, accepted)
         prefix = os.fsencode(real.relative_to(folders.top)) + b"/" if real != folders.top else b""
         return cls(folders, prefix, settings, real, processes, users | _safe(accepted))
 
@@ -150,6 +147,23 @@ class Repository:
             )
         except ToolError as problem:
             raise GitProblem(f"git cannot be run: {problem.message}") from None
+
+
+def users_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
+    """Return the environment of who runs the daemon, as their git has it; no program at or below `root`, a
+    real path, is found by its name."""
+    users = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    return users | {"PATH": search_path(environment, outside=root)}
+
+
+async def settings_in(
+    processes: CallProcesses, users: Mapping[str, str], folder: Path, accepted: Sequence[str]
+) -> GitSettings:
+    """Return the settings of who runs the daemon in a folder; reading them runs no program. `accepted` are
+    git's options for the repository there, if there is one. Raises `GitProblem`."""
+    listing = ["git", *QUIET, *accepted, "config", "--list", "--show-scope", "-z"]
+    listed = await run_git(processes.own, listing, folder, {**users, **NO_PROGRAMS})
+    return await asyncio.to_thread(read_settings, checked(listed, "config"), users)
 
 
 def _answer(done: Finished, verb: str, codes: Sequence[int] = (0,)) -> bytes:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from app.harness.diffs.hunks import FileDiff
 from app.harness.git import branches, committing, staging
 from app.harness.git.branches import Branch
 from app.harness.git.committing import Committed, CommitWish
@@ -18,6 +17,7 @@ from app.harness.git.index_change import IndexChange, end_changes
 from app.harness.git.refusals import as_error
 from app.harness.git.repository import Repository
 from app.harness.git.status import GitStatus, status_of
+from app.harness.git_output.hunks import FileDiff
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
 

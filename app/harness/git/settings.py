@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.tools.processes.git_commands import filters_among, settings_environment, without_filters
+
 _TAKEN = (
     "core.autocrlf",
     "core.eol",
@@ -40,21 +42,20 @@ class GitSettings:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the variables by which git takes over what is the user's, and runs no filter. As options
-        (`-c`) they would be misread for a filter with `=` in its name."""
+        """Return the variables by which git takes over what is the user's, and runs no filter."""
         found = {name: self.values[name] for name in _TAKEN if name in self.values}
         found |= {name: os.fsdecode(path) for name, path in self.files.items()}
-        for name in sorted(self._drivers()):
-            found |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
-            found[f"filter.{name}.required"] = "false"
-        variables = {"GIT_CONFIG_COUNT": str(len(found))}
-        for number, (key, value) in enumerate(found.items()):
-            variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-        return variables
+        return settings_environment(found | without_filters(filters_among(self.values)))
 
     def is_filtered(self, driver: str) -> bool:
         """Tell whether git would run a program for files with this filter, or needs one that is missing."""
-        return driver == "lfs" or driver in self._drivers()
+        return driver == "lfs" or driver in filters_among(self.values)
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Return the `name` and the `email` of the user, as far as they are configured, each on one line."""
+        found = {one: self.values.get(f"user.{one}", "").strip() for one in ("name", "email")}
+        return {one: value for one, value in found.items() if value and "\n" not in value}
 
     @property
     def missing_identity(self) -> list[str]:
@@ -69,15 +70,6 @@ class GitSettings:
     @property
     def wants_signatures(self) -> bool:
         return self.values.get("commit.gpgsign", "false").lower() in _TRUE
-
-    def _drivers(self) -> set[str]:
-        found = set()
-        for key in self.values:
-            section, _, rest = key.partition(".")
-            name, _, what = rest.rpartition(".")
-            if section == "filter" and name and what in ("clean", "smudge", "process"):
-                found.add(name)
-        return found
 
 
 def read_settings(listed: bytes, environment: Mapping[str, str]) -> GitSettings:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import PayloadTooLarge, ValidationFailed
-from app.harness.diffs.hunks import DoesNotFit, FileDiff, applied, chosen, read_diff
 from app.harness.git.refusals import changed_since, conflicts, filtered
 from app.harness.git.repository import Repository
+from app.harness.git_output.hunks import DoesNotFit, FileDiff, applied, chosen, read_diff
 from app.tools.processes.git_commands import TooMuchOutput
 
 MAX_DIFF = 16 * 1024 * 1024

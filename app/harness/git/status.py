@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from app.harness.git.repository import Repository
+from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
 from app.tools.processes.git_commands import TooMuchOutput
 
 Change = Literal["added", "modified", "deleted", "renamed", "type_changed"]
@@ -82,13 +82,13 @@ async def status_of(repository: Repository, *, everywhere: bool = False) -> GitS
         listed = await repository.ask([*_STATUS, "--untracked-files=all", *where])
     except TooMuchOutput:
         listed = await repository.ask([*_STATUS, "--untracked-files=normal", *where])
-    found = GitStatus(operation=await operation_of(repository))
-    for file in _read(listed, found):
-        name = file.name if everywhere else repository.below(file.name)
-        if name is None:
-            continue
-        old = file.old_name if everywhere or file.old_name is None else repository.below(file.old_name)
-        found.files.append(replace(file, name=name, old_name=old))
+    found = _status(listed, await operation_of(repository))
+    for line in status_lines(listed):
+        name = line.name if everywhere else repository.below(line.name)
+        if name is not None:
+            old = line.old_name
+            old = old if everywhere or old is None else repository.below(old)
+            found.files.append(_file(line, name, old))
     found.files.sort(key=lambda one: one.name)
     if repository.prefix and not everywhere and found.commit is not None:
         staged = await repository.ask(
@@ -107,39 +107,22 @@ def _operation(own: Path) -> Operation | None:
     return next((name for mark, name in _MARKS if os.path.lexists(own / mark)), None)
 
 
-def _read(listed: bytes, status: GitStatus) -> Iterator[FileState]:
-    """Yield the files of a listing, and take its head into `status`."""
-    fields = iter(listed.split(b"\0"))
-    for line in fields:
-        kind, _, rest = line.partition(b" ")
-        if kind == b"#":
-            _head(rest.decode("utf-8", "surrogateescape"), status)
-        elif kind == b"?":
-            yield FileState(rest, untracked=True)
-        elif kind == b"1":
-            yield _changed(rest.split(b" ", 7))
-        elif kind == b"2":
-            words = rest.split(b" ", 8)
-            yield _changed([*words[:7], words[8]], old=next(fields))
-        elif kind == b"u":
-            words = rest.split(b" ", 9)
-            yield FileState(words[9], conflict=_CONFLICTS.get(words[0].decode(), "both_modified"))
+def _file(line: StatusLine, name: bytes, old_name: bytes | None) -> FileState:
+    if line.marks == UNTRACKED:
+        return FileState(name, untracked=True)
+    if line.is_conflict:
+        return FileState(name, conflict=_CONFLICTS.get(line.marks, "both_modified"))
+    staged, unstaged = _CHANGES.get(line.marks[:1]), _CHANGES.get(line.marks[1:])
+    return FileState(name, staged, unstaged, old_name=old_name, submodule=line.is_submodule)
 
 
-def _changed(words: list[bytes], old: bytes | None = None) -> FileState:
-    marks, submodule = words[0].decode(), words[1].startswith(b"S")
-    staged, unstaged = _CHANGES.get(marks[:1]), _CHANGES.get(marks[1:])
-    return FileState(words[7], staged, unstaged, old_name=old, submodule=submodule)
-
-
-def _head(text: str, status: GitStatus) -> None:
-    key, _, value = text.partition(" ")
-    if key == "branch.oid":
-        status.commit = None if value == "(initial)" else value
-    elif key == "branch.head":
-        status.branch = None if value == "(detached)" else value
-    elif key == "branch.upstream":
-        status.upstream = value
-    elif key == "branch.ab":
-        ahead, _, behind = value.partition(" ")
-        status.ahead, status.behind = abs(int(ahead)), abs(int(behind))
+def _status(listed: bytes, operation: Operation | None) -> GitStatus:
+    """Return a status by its head, still without files."""
+    head = status_head(listed)
+    found = GitStatus(
+        head.get("branch.oid"), head.get("branch.head"), head.get("branch.upstream"), operation=operation
+    )
+    if "branch.ab" in head:
+        ahead, _, behind = head["branch.ab"].partition(" ")
+        found.ahead, found.behind = abs(int(ahead)), abs(int(behind))
+    return found

@@ -1,20 +1,21 @@
 """Who commits when an operator brings a workspace back: as git would say for who runs the daemon.
 
-Owns: asking git for the name and the address. Reading settings runs no program. Never: committing.
+Owns: who it is where git has no name or address for them. Never: reading git's settings
+(`harness.git.settings`), or committing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.bridges.processes.child import SpawnFailed
+from app.harness.git.repository import settings_in, users_environment
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import NO_PROGRAMS, QUIET
+from app.tools.processes.git_commands import GitProblem
 from app.workspace.repository import repository_options
 
-SECONDS = 10.0
 FALLBACK = {"name": "kaged", "email": "kaged@localhost"}
 
 
@@ -23,21 +24,9 @@ async def operator_identity(
 ) -> Mapping[str, str]:
     """Return the `name` and `email` that git's settings have in a project's folder, or kaged's own."""
     accepted = await asyncio.to_thread(repository_options, root) or ()
-    plain = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    found = dict(FALLBACK)
-    for key in FALLBACK:
-        try:
-            done = await processes.own.run(
-                ["git", *QUIET, *accepted, "config", "--get", f"user.{key}"],
-                owner="git",
-                cwd=root,
-                env={**plain, **NO_PROGRAMS},
-                seconds=SECONDS,
-                max_output=10_000,
-            )
-        except SpawnFailed:
-            return FALLBACK
-        said = done.stdout.decode("utf-8", "replace").strip()
-        if done.exit_code == 0 and said and "\n" not in said:
-            found[key] = said
-    return found
+    users = users_environment(environment, Path(await asyncio.to_thread(os.path.realpath, root)))
+    try:
+        settings = await settings_in(processes, users, root, accepted)
+    except GitProblem:
+        return FALLBACK
+    return {key: settings.identity.get(key, fallback) for key, fallback in FALLBACK.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.processes.child import Finished, SpawnFailed
@@ -171,19 +171,29 @@ def checked(done: Finished, verb: str, most: int = MAX_OUTPUT, codes: Collection
 def filters_off(listed: bytes) -> dict[str, str]:
     """Return the environment in which git runs none of the filters that are among these keys of its
     configuration, each of which ends in NUL."""
-    keys = [key.decode("utf-8", "surrogateescape") for key in listed.split(b"\0")]
-    filters = {key.partition(".")[2].rpartition(".")[0] for key in keys if _is_filter(key)}
-    off = [
-        (f"filter.{name}.{key}", value)
-        for name in sorted(filters)
-        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-    ]
-    # Not by `-c`: that ends a key at its first `=`, which a filter's name may hold.
-    environment = {"GIT_CONFIG_COUNT": str(len(off))}
-    for number, (key, value) in enumerate(off):
+    keys = (key.decode("utf-8", "surrogateescape") for key in listed.split(b"\0"))
+    return settings_environment(without_filters(filters_among(keys)))
+
+
+def filters_among(keys: Iterable[str]) -> set[str]:
+    """Return the names of the filters that these keys of a configuration are of."""
+    return {
+        key.partition(".")[2].rpartition(".")[0]
+        for key in keys
+        if key.startswith("filter.") and key.count(".") > 1
+    }
+
+
+def without_filters(names: Iterable[str]) -> dict[str, str]:
+    """Return the settings with which git runs none of these filters, and needs none."""
+    off = {"clean": "", "smudge": "", "process": "", "required": "false"}
+    return {f"filter.{name}.{key}": value for name in sorted(names) for key, value in off.items()}
+
+
+def settings_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment by which git has these settings. Options (`-c`) would end a key at its first
+    `=`, which a filter's name may hold."""
+    environment = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return environment
-
-
-def _is_filter(key: str) -> bool:
-    return key.startswith("filter.") and key.count(".") > 1

@@ -1,7 +1,7 @@
 """The hunks of a diff of one file: read, named, and applied one by one.
 
-Owns: their form and digests, and the content that some of them make. Never: running git, or what a hunk is
-staged for. Works on bytes: line ends and encodings stay as they are.
+Owns: their form and digests, and the content that some of them make or leave. Never: running git, or what a
+hunk is staged or taken back for. Works on bytes: line ends and encodings stay as they are.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
+
+Sign = Literal[" ", "-", "+", "\\"]
+"""Unchanged, old, new; a backslash: the line before has no end."""
 
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NO_NEWLINE = "\\ No newline at end of file"
 DIGEST_LENGTH = 32
+_SIGNS: dict[bytes, Sign] = {b" ": " ", b"-": "-", b"+": "+", b"\\": "\\"}
 
 
 class DoesNotFit(Exception):
@@ -30,8 +35,20 @@ class Hunk:
     old_lines: int
     new_start: int
     new_lines: int
-    lines: tuple[tuple[str, bytes], ...]
-    digest: str
+    lines: tuple[tuple[Sign, bytes], ...]
+
+    @property
+    def text(self) -> bytes:
+        """All lines; a backslash follows one that has no end."""
+        return b"".join(
+            kind.encode() + line + (b"" if line.endswith(b"\n") else b"\\") for kind, line in self.lines
+        )
+
+    @property
+    def digest(self) -> str:
+        """What names this hunk: where it stands, and its lines."""
+        head = f"{self.old_start} {self.new_start}\n".encode()
+        return hashlib.sha256(head + self.text).hexdigest()[:DIGEST_LENGTH]
 
 
 @dataclass(slots=True)
@@ -60,17 +77,13 @@ def read_diff(text: bytes) -> FileDiff:
         header = lines[at].decode("utf-8", "replace")
         read = _Lines(lines, at + 1, old_lines, new_lines)
         at = read.end
-        digest = _digest(old_start, new_start, read.found)
-        found.hunks.append(
-            Hunk(header, old_start, old_lines, new_start, new_lines, tuple(read.found), digest)
-        )
+        found.hunks.append(Hunk(header, old_start, old_lines, new_start, new_lines, tuple(read.found)))
     return found
 
 
 def applied(content: bytes, hunks: Sequence[Hunk]) -> bytes:
     """Return the old content with these hunks. Raises `DoesNotFit`."""
-    old = content.split(b"\n")
-    lines = [line + b"\n" for line in old[:-1]] + ([old[-1]] if old[-1] else [])
+    lines = _split(content)
     made: list[bytes] = []
     at = 0
     for hunk in hunks:
@@ -89,6 +102,15 @@ def applied(content: bytes, hunks: Sequence[Hunk]) -> bytes:
     return b"".join([*made, *lines[at:]])
 
 
+def without_hunks(content: bytes, hunks: Sequence[Hunk]) -> bytes:
+    """Return the new content with these hunks taken back; it is the one that they are of."""
+    lines = _split(content)
+    for hunk in sorted(hunks, key=lambda one: one.new_start, reverse=True):
+        start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
+        lines[start : start + hunk.new_lines] = [line for kind, line in hunk.lines if kind != "+"]
+    return b"".join(lines)
+
+
 def chosen(hunks: Sequence[Hunk], digests: Collection[str]) -> list[Hunk] | None:
     """Return the hunks with these digests, in their order; None when one is not among them."""
     wanted = set(digests)
@@ -96,13 +118,19 @@ def chosen(hunks: Sequence[Hunk], digests: Collection[str]) -> list[Hunk] | None
     return found if len({hunk.digest for hunk in found}) == len(wanted) else None
 
 
-def shown_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
+def shown_lines(hunk: Hunk) -> Iterator[tuple[Sign, str]]:
     """Yield the lines as clients read them: without line ends, and with a mark below a last line that has
     none."""
     for kind, line in hunk.lines:
         yield kind, line.removesuffix(b"\n").decode("utf-8", "replace")
         if not line.endswith(b"\n"):
             yield "\\", NO_NEWLINE.removeprefix("\\")
+
+
+def _split(content: bytes) -> list[bytes]:
+    """Return the lines with their ends; unlike with `splitlines` a lone CR ends none."""
+    lines = content.split(b"\n")
+    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def _head_line(line: bytes, found: FileDiff) -> None:
@@ -121,9 +149,9 @@ class _Lines:
     """The lines of one hunk, from the line after its header on."""
 
     def __init__(self, lines: Sequence[bytes], at: int, old_lines: int, new_lines: int) -> None:
-        self.found: list[tuple[str, bytes]] = []
+        self.found: list[tuple[Sign, bytes]] = []
         while at < len(lines) and (old_lines > 0 or new_lines > 0 or lines[at].startswith(b"\\")):
-            kind = lines[at][:1].decode("ascii", "replace") or " "
+            kind = _SIGNS.get(lines[at][:1], " ")
             if kind == "\\":
                 self._without_newline()
             else:
@@ -137,11 +165,3 @@ class _Lines:
         if self.found:
             kind, line = self.found[-1]
             self.found[-1] = (kind, line.removesuffix(b"\n"))
-
-
-def _digest(old_start: int, new_start: int, lines: Sequence[tuple[str, bytes]]) -> str:
-    made = hashlib.sha256(f"{old_start} {new_start}\n".encode())
-    for kind, line in lines:
-        made.update(kind.encode() + line)
-        made.update(b"" if line.endswith(b"\n") else b"\\")
-    return made.hexdigest()[:DIGEST_LENGTH]

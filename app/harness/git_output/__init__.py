@@ -1,0 +1,1 @@
+"""What git prints, read: the hunks of a diff, the files of a status."""
