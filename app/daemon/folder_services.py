@@ -78,6 +78,11 @@ class FolderServices:
         await git.start()
         return cls(workspaces, files, changes, git)
 
+    async def start(self, project_id: str | None = None) -> None:
+        """Know where sessions work, and end what was under way; in one project when given."""
+        await self.workspaces.know(project_id)
+        await self.changes.reverts.settle(project_id)
+
     async def aclose(self) -> None:
         """Begin nothing more."""
         await self.changes.aclose()

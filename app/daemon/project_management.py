@@ -81,14 +81,14 @@ class ProjectManagement:
 
     async def start(self, sessions: SessionManager) -> None:
         """Take up what was under way; projects are restored, sessions recovered and not yet started."""
-        await self.folders.changes.reverts.settle()
+        await self.folders.start()
         await sessions.start()
         await self.workflows.start()
         await self.assignments.start()
 
     async def take_up(self, sessions: SessionManager, project_id: str) -> None:
         """Take up what was under way in a project that another daemon owned; its sessions are recovered."""
-        await self.folders.changes.reverts.settle(project_id)
+        await self.folders.start(project_id)
         await sessions.go_on(project_id)
         await self.workflows.watch.take_up(project_id)
         await self.assignments.start(project_id)

@@ -47,6 +47,11 @@ class WorkspaceRecord:
             raise NotFound(f"There is no workspace {workspace_id}.")
         return found
 
+    async def know(self, project_id: str | None) -> None:
+        """Let everything that is stored be learned."""
+        for row in await self.storage.read(lambda uow: uow.workspaces.with_folder(project_id)):
+            self._learn(row)
+
     async def of_session(self, session_id: str) -> Workspace | None:
         return await self.storage.read(lambda uow: uow.workspaces.of_session(session_id))
 

@@ -68,6 +68,10 @@ class Workspaces:
         """Raise `Conflict` when a session's workspace is not there to work in."""
         await self._making.require(session)
 
+    async def know(self, project_id: str | None = None) -> None:
+        """Know where sessions work, before anybody asks; those of one project when given."""
+        await self._record.know(project_id)
+
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
         await self._tending.recover(project_id)

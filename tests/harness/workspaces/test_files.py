@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.driver.daemon import running_daemon
 from tests.driver.file_reader import FileReader, reason
 from tests.driver.sessions import driven
 from tests.driver.workspaces import new_workplace
@@ -51,3 +52,17 @@ async def test_the_files_of_a_session_are_those_of_its_workspace(
         await place.until_removed()
         assert reason(await files.content("src/shop.py", **own)) == (409, "workspace_gone")
         assert (await files.content("src/shop.py")).text.startswith("line 1\n")
+
+
+async def test_changes_and_files_of_a_workspace_are_there_right_after_a_restart(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        place = await new_workplace(driver.client, driver.project_id)
+        (place.root / "src" / "new_word.py").write_text("new = 1\n")
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        files = FileReader(client, place.workspace["project_id"])
+        assert (await files.content("src/new_word.py", session=place.session_id)).text == "new = 1\n"
+        changes = await client.get(f"/api/v1/sessions/{place.session_id}/changes?since=head")
+        assert changes.status_code == 200, changes.text
+        assert [one["path"] for one in changes.json()["items"]] == ["src/new_word.py"]

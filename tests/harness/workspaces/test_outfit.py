@@ -125,7 +125,8 @@ async def test_the_first_run_waits_for_the_workspace(
         assert (await client.get(session)).json()["state"] == "queued"
     # It waits in the next life of the daemon, too, which begins to make the workspace again.
     async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
-        assert (await client.get(session)).json()["state"] == "queued"
+        again = await client.get(session)
+        assert again.status_code == 200 and again.json()["state"] == "queued", again.text
         place = Workplace(client, place.session_id, {})
         async with asyncio.timeout(WAIT_SECONDS):
             while not (Path((await place.look())["root"]) / ".git").is_dir():  # noqa: ASYNC110 - as a client
