@@ -536,12 +536,7 @@ class AsyncFiles:
         self._transport = transport
 
     async def get_file_content(
-        self,
-        project_id: str,
-        *,
-        path: str | None = None,
-        raw_path: str | None = None,
-        session: str | None = None,
+        self, project_id: str, *, path: str | None = None, session: str | None = None
     ) -> bytes:
         """Download a file of a project.
 
@@ -553,7 +548,7 @@ class AsyncFiles:
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/content",
-                query={"path": path, "raw_path": raw_path, "session": session},
+                query={"path": path, "session": session},
             )
         )
 
@@ -564,7 +559,6 @@ class AsyncFiles:
         line: int | None = None,
         limit: int | None = None,
         path: str | None = None,
-        raw_path: str | None = None,
         session: str | None = None,
     ) -> models.FileText:
         """Read lines of a text file of a project.
@@ -576,7 +570,7 @@ class AsyncFiles:
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/text",
-                query={"line": line, "limit": limit, "path": path, "raw_path": raw_path, "session": session},
+                query={"line": line, "limit": limit, "path": path, "session": session},
             ),
             models.FileText,
         )
@@ -590,7 +584,6 @@ class AsyncFiles:
         limit: int | None = None,
         cursor: str | None = None,
         path: str | None = None,
-        raw_path: str | None = None,
         session: str | None = None,
     ) -> AsyncItems[models.FileEntry]:
         """List a folder of a project.
@@ -608,7 +601,6 @@ class AsyncFiles:
                     "limit": limit,
                     "cursor": cursor,
                     "path": path,
-                    "raw_path": raw_path,
                     "session": session,
                 },
             ),

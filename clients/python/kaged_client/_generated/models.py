@@ -621,6 +621,7 @@ class FileChangeAnswer(Model):
     change: Literal["modified", "created", "deleted"]
     diff: str | None
     path: str
+    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
 
 
 class FileEntry(Model):
@@ -636,12 +637,11 @@ class FileEntry(Model):
     kind: Literal["file", "folder", "link", "other"]
     modified_at: datetime | None
     name: str
+    """For people: bytes that are not UTF-8 are replaced."""
     old_path: str | None
     """Where a renamed file was."""
     path: str
-    """Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are replaced."""
-    raw_path: str | None
-    """The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."""
+    """Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     readable: bool
     """False for a folder that cannot be read, and for what is deleted."""
     size: int | None
@@ -656,11 +656,11 @@ class FileHit(Model):
     kind: Literal["file", "folder"]
     modified_at: datetime | None
     name: str
+    """For people: bytes that are not UTF-8 are replaced."""
     path: str
+    """Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     positions: list[int]
-    """The indexes of the characters of `path` that fit, in code points from 0."""
-    raw_path: str | None
-    """The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null."""
+    """The indexes of the characters of `path` that fit, in code points from 0. None for a `~bytes:` path."""
     score: int
     """The more, the better; comparable within one answer."""
 
@@ -669,6 +669,7 @@ class FileLeftAnswer(Model):
     """A file that is not restored, and why."""
 
     path: str
+    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
     reason: str
 
 

@@ -534,12 +534,7 @@ class Files:
         self._transport = transport
 
     def get_file_content(
-        self,
-        project_id: str,
-        *,
-        path: str | None = None,
-        raw_path: str | None = None,
-        session: str | None = None,
+        self, project_id: str, *, path: str | None = None, session: str | None = None
     ) -> bytes:
         """Download a file of a project.
 
@@ -551,7 +546,7 @@ class Files:
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/content",
-                query={"path": path, "raw_path": raw_path, "session": session},
+                query={"path": path, "session": session},
             )
         )
 
@@ -562,7 +557,6 @@ class Files:
         line: int | None = None,
         limit: int | None = None,
         path: str | None = None,
-        raw_path: str | None = None,
         session: str | None = None,
     ) -> models.FileText:
         """Read lines of a text file of a project.
@@ -574,7 +568,7 @@ class Files:
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/text",
-                query={"line": line, "limit": limit, "path": path, "raw_path": raw_path, "session": session},
+                query={"line": line, "limit": limit, "path": path, "session": session},
             ),
             models.FileText,
         )
@@ -588,7 +582,6 @@ class Files:
         limit: int | None = None,
         cursor: str | None = None,
         path: str | None = None,
-        raw_path: str | None = None,
         session: str | None = None,
     ) -> Items[models.FileEntry]:
         """List a folder of a project.
@@ -606,7 +599,6 @@ class Files:
                     "limit": limit,
                     "cursor": cursor,
                     "path": path,
-                    "raw_path": raw_path,
                     "session": session,
                 },
             ),

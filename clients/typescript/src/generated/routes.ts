@@ -4094,7 +4094,10 @@ export interface components {
             change: "modified" | "created" | "deleted";
             /** Diff */
             diff: string | null;
-            /** Path */
+            /**
+             * Path
+             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             */
             path: string;
         };
         /**
@@ -4128,7 +4131,10 @@ export interface components {
             kind: "file" | "folder" | "link" | "other";
             /** Modified At */
             modified_at: string | null;
-            /** Name */
+            /**
+             * Name
+             * @description For people: bytes that are not UTF-8 are replaced.
+             */
             name: string;
             /**
              * Old Path
@@ -4137,14 +4143,9 @@ export interface components {
             old_path: string | null;
             /**
              * Path
-             * @description Relative to the project's folder, with `/` between names. Bytes that are not UTF-8 are replaced.
+             * @description Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
-            /**
-             * Raw Path
-             * @description The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null.
-             */
-            raw_path: string | null;
             /**
              * Readable
              * @description False for a folder that cannot be read, and for what is deleted.
@@ -4170,20 +4171,21 @@ export interface components {
             kind: "file" | "folder";
             /** Modified At */
             modified_at: string | null;
-            /** Name */
+            /**
+             * Name
+             * @description For people: bytes that are not UTF-8 are replaced.
+             */
             name: string;
-            /** Path */
+            /**
+             * Path
+             * @description Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
+             */
             path: string;
             /**
              * Positions
-             * @description The indexes of the characters of `path` that fit, in code points from 0.
+             * @description The indexes of the characters of `path` that fit, in code points from 0. None for a `~bytes:` path.
              */
             positions: number[];
-            /**
-             * Raw Path
-             * @description The path in percent-encoded bytes when it is not UTF-8, to be sent as `raw_path`; else null.
-             */
-            raw_path: string | null;
             /**
              * Score
              * @description The more, the better; comparable within one answer.
@@ -4223,7 +4225,10 @@ export interface components {
          * @description A file that is not restored, and why.
          */
         FileLeftAnswer: {
-            /** Path */
+            /**
+             * Path
+             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             */
             path: string;
             /** Reason */
             reason: string;
@@ -7232,7 +7237,7 @@ export interface components {
          * SwitchBranch
          * @description The branch to check out.
          * @example {
-         *       "name": "fix-total"
+         *       "name": "main"
          *     }
          */
         SwitchBranch: {
@@ -9062,11 +9067,9 @@ export interface operations {
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
-                /** @description Relative to the project's folder. Links in it are followed. */
+                /** @description As a list of files shows it. Links in it are followed. */
                 path?: string;
-                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
-                raw_path?: string | null;
-                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                /** @description A session of the project: the files of its workspace are meant, where it has one. */
                 session?: string | null;
             };
             header?: never;
@@ -9099,11 +9102,9 @@ export interface operations {
     get_file_content: {
         parameters: {
             query?: {
-                /** @description Relative to the project's folder. Links in it are followed. */
+                /** @description As a list of files shows it. Links in it are followed. */
                 path?: string;
-                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
-                raw_path?: string | null;
-                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                /** @description A session of the project: the files of its workspace are meant, where it has one. */
                 session?: string | null;
             };
             header?: never;
@@ -9162,7 +9163,7 @@ export interface operations {
                 kind?: "any" | "file" | "folder";
                 /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                /** @description A session of the project: the files of its workspace are meant, where it has one. */
                 session?: string | null;
             };
             header?: never;
@@ -9199,11 +9200,9 @@ export interface operations {
                 line?: number;
                 /** @description The maximum number of lines. */
                 limit?: number;
-                /** @description Relative to the project's folder. Links in it are followed. */
+                /** @description As a list of files shows it. Links in it are followed. */
                 path?: string;
-                /** @description In place of `path`: the `raw_path` of an entry that is not UTF-8. */
-                raw_path?: string | null;
-                /** @description A session of the project: its folder is meant, where it works in one of its own. */
+                /** @description A session of the project: the files of its workspace are meant, where it has one. */
                 session?: string | null;
             };
             header?: never;
