@@ -14,8 +14,8 @@ import pytest
 from app.bridges.processes.process import ChildProcesses
 from app.harness.checkpoints.git_objects import GitObjects
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import GitProblem
-from app.tools.processes.project_cage import GitWork
+from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.tools.processes.project_cage import GitWork, places_for_refs
 from app.workspace.repository import repository_folders
 from tests.driver.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 from tests.tools import documents
@@ -288,3 +288,16 @@ async def test_gits_work_for_an_operator_writes_no_more_than_it_needs(machine, f
     # What a cage has for itself may be at the same path.
     assert set(done.stdout.decode().split()) - {*map(str, outside)} == expected
     assert not any(path.exists() for path in outside)
+
+
+@pytest.mark.requirement("git.programs")
+async def test_a_ref_is_made_and_removed_in_a_repository_whose_refs_are_packed(machine):
+    root = repository(machine.desk.root)
+    commit = git(root, "rev-parse", "HEAD")
+    common = root / ".git"
+    for arguments in (["refs/kaged/base/one", commit], ["-d", "refs/kaged/base/one"]):
+        commands = GitCommands(machine.processes, {}, root, places_for_refs(common))
+        await commands.open()
+        await commands.run(["update-ref", "--no-deref", *arguments])
+        git(root, "pack-refs", "--all")
+        assert ("refs/kaged/base/one" in git(root, "for-each-ref")) == (arguments[0] != "-d")

@@ -1,6 +1,7 @@
 """The one ref that a workspace adds to the user's repository, so that what it borrows is not pruned there.
 
-Owns: making and removing it. The commands can write refs of that repository and nothing else.
+Owns: making and removing it. In cages with mounts the commands can write refs of that repository and
+nothing else.
 """
 
 from __future__ import annotations

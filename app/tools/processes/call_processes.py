@@ -204,9 +204,12 @@ class CallProcesses:
 
     async def of_repository(self, root: Path, places: GitPlaces) -> ChildStarter:
         """Return what starts git for the daemon in the folder `root`, which writes to its `places`, if it has
-        any: as `of_project`, for callers that are not caged."""
+        any: as `of_project`, for callers that are not caged. What is kept in them is so by mounts alone."""
         if not self.has_cages:
             return self._children
+        if self.tier.name != "full":
+            # Without mounts what is kept would keep new names, git's locks, out of the folder around it.
+            places = replace(places, kept=())
         folder = places.writable[0] if places.writable else root
         key = f"daemon/{folder}/git/{hash((root, places)):x}"
         cage = await asyncio.to_thread(cage_for_git, root, places, self._closed)
