@@ -129,6 +129,9 @@ class Making:
         )
 
     async def _make(self, row: Workspace) -> None:
+        # Who asks may have read the row before it was made: what works there by now is not made anew.
+        if (await self._record.get(row.id)).state != S.CREATING.value:
+            return
         root = self._projects.root_of(row.project_id)
         layout = self._tools.layout(row.project_id, row.id)
         try:

@@ -124,3 +124,20 @@ async def test_what_was_being_made_is_made_and_a_folder_that_is_gone_is_reported
     assert git(Path(found["root"]), "rev-parse", "HEAD") == git(project_root, "rev-parse", "HEAD")
     broken = await started_again(data, gone, settings_overrides, "broken")
     assert "is gone" in broken["detail"]
+
+
+async def test_what_is_made_already_is_not_made_anew_by_who_knew_it_before(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "work.py").write_text("an agent's\n")
+        workspaces = daemon.services.management.folders.workspaces
+        row = await workspaces.of_session(place.session_id)
+        row.state = WorkspaceState.CREATING.value  # as a look for what is over has read it, some time ago
+        workspaces.begin(row)
+        await workspaces.ready(await daemon.services.sessions.get(place.session_id))
+        assert (place.root / "work.py").read_text() == "an agent's\n"
+        assert (await place.look())["state"] == "ready"
