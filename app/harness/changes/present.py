@@ -38,10 +38,13 @@ class Present:
 
 
 class PresentFiles:
-    """The files of one root, shared by all sessions there."""
+    """The files of one root, shared by all sessions there. `rested` is called when nobody has looked or
+    listened for a while: nothing is known of the files from then on."""
 
-    def __init__(self, root: Path, worktrees: Worktrees, watches: TreeWatches) -> None:
-        self.root = root
+    def __init__(
+        self, root: Path, worktrees: Worktrees, watches: TreeWatches, rested: Callable[[], object]
+    ) -> None:
+        self.root, self._rested = root, rested
         self._worktrees, self._watches = worktrees, watches
         self._lock = asyncio.Lock()
         self._watch: TreeWatch | None = None
@@ -105,11 +108,13 @@ class PresentFiles:
     def _rest(self) -> None:
         self._resting = None
         loop = asyncio.get_running_loop()
-        if self._listeners or loop.time() - self._looked_at < IDLE_SECONDS:
+        used = self._listeners or self._lock.locked()
+        if used or loop.time() - self._looked_at < IDLE_SECONDS:
             self._resting = loop.call_later(IDLE_SECONDS, self._rest)
-        elif not self._lock.locked():
-            self.close()
-            self._known = None
+            return
+        self.close()
+        self._known = None
+        self._rested()
 
     async def _open_watch(self) -> None:
         watch = await self._watches.open(self.root)

@@ -285,7 +285,7 @@ class Changes:
     def _root(self, root: Path) -> _Root:
         if root not in self._roots:
             worktrees = self._notes.worktrees
-            present = PresentFiles(root, worktrees, self._watches)
+            present = PresentFiles(root, worktrees, self._watches, lambda: self._roots.pop(root, None))
             self._roots[root] = _Root(present, Counting(root, worktrees))
         return self._roots[root]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.driver.caged_machine import until
 from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.changes.desk import changes, diff
@@ -282,3 +283,14 @@ async def test_what_was_not_noted_is_listed_by_the_records_alone(
         "a.txt": ("modified", None), "c.txt": ("modified", None),
     }  # fmt: skip
     assert [one["call_id"] for one in found["items"]["a.txt"]["by"]] == ["w-a.txt"]
+
+
+async def test_what_nobody_has_looked_at_for_a_while_is_not_remembered(
+    at: Driver, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.harness.changes.present.IDLE_SECONDS", 0.05)
+    await work(at, fake, "Begin", (create("one.txt", "1\n"),))
+    kept = at.daemon.services.management.folders.changes.list._roots
+    for _ in range(2):
+        assert "one.txt" in (await changes(at))["items"]
+        await until(lambda: not kept)
