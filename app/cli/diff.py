@@ -26,9 +26,13 @@ from app.cli.patch import print_patch
 @click.argument("words", nargs=-1, metavar="[SESSION] [PATH]")
 @since_option
 @click.option(
-    "--context", type=click.IntRange(0, 1000), default=3, show_default=True, help="Unchanged lines."
+    "--context",
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    help="Unchanged lines around each hunk.",
 )
-@click.option("--stat", is_flag=True, help="Show only how many lines changed.")
+@click.option("--stat", is_flag=True, help="Show only the counts of lines.")
 @in_project
 async def command(daemon: Connected, words: tuple[str, ...], since: str, context: int, stat: bool) -> None:
     """Show what SESSION (an id, or `last`) changed in its files, or in PATH.

@@ -26,7 +26,7 @@ _COLORS = {"+": "green", "-": "red"}
 
 @click.group(name="git", cls=CommandGroup)
 def command() -> None:
-    """Show, stage and commit what has changed in a project's repository; create and switch branches."""
+    """Show, stage and commit changes of a project's repository; create and switch branches."""
 
 
 class _Repository:
@@ -90,13 +90,13 @@ async def status(daemon: Connected) -> None:
     daemon.show(await repository.status(), _print_status)
 
 
-@command.command(name="diff", short_help="Show what has changed, with the digests of hunks.")
+@command.command(name="diff", short_help="Show differences, with the digests of hunks.")
 @click.argument("paths", nargs=-1)
-@click.option("--staged", is_flag=True, help="From the last commit to the index.")
+@click.option("--staged", is_flag=True, help="Show what is staged, compared with the last commit.")
 @in_project
 async def diff(daemon: Connected, paths: tuple[str, ...], staged: bool) -> None:
-    """Show what has changed in PATHS (default: in all files) since it was staged. The digest of each hunk is
-    what `kaged git stage --hunk` takes."""
+    """Show what is not staged in PATHS (default: all files). `kaged git stage --hunk` takes the digest of a
+    hunk."""
     repository = await _Repository.open(daemon)
     files = repository.addresses(paths)
     if not files:
@@ -131,14 +131,13 @@ async def unstage(daemon: Connected, paths: tuple[str, ...], hunks: tuple[str, .
 @click.option("--file", "-F", "file", help="A file with the message; `-` is standard input.")
 @click.option("--amend", is_flag=True, help="Replace the last commit; its message stays without -m.")
 @click.option("--hooks", is_flag=True, help="Run the hooks of the repository; the project must be trusted.")
-@click.option("--allow-empty", is_flag=True, help="Commit also when nothing has changed.")
-@click.option("--unsigned", is_flag=True, help="Commit without the signature that git's settings want.")
+@click.option("--allow-empty", is_flag=True, help="Commit even if nothing has changed.")
+@click.option("--unsigned", is_flag=True, help="Commit without the signature that git's settings require.")
 @in_project
 async def commit(
     daemon: Connected, paths: tuple[str, ...], message: str | None, file: str | None, **options: bool
 ) -> None:
-    """Commit what is staged, or PATHS as they are now and nothing else. You are the author, by git's own
-    settings."""
+    """Commit what is staged, or only PATHS as they are now. The author comes from git's settings."""
     said = text_or_file(message, file, name="message")
     if said is None and not options["amend"]:
         raise click.UsageError("give the message with -m or -F.")
@@ -161,7 +160,7 @@ async def commit(
 @click.option(
     "--from", "start", help="The commit or branch at which it begins (default: the current commit)."
 )
-@click.option("--switch", is_flag=True, help="Check it out as well.")
+@click.option("--switch", is_flag=True, help="Also check it out.")
 @in_project
 async def branch(daemon: Connected, name: str | None, start: str | None, switch: bool) -> None:
     """List the branches, or create the branch NAME."""

@@ -39,7 +39,7 @@ async def leftover_findings(settings: Settings, *, remove: bool) -> list[Finding
         return [Finding(GROUP, "leftovers", "problem", f"they cannot be removed: {problem}")]
     finally:
         await children.aclose()
-    detail = "removed" if remove else "no workspace of the database"
+    detail = "removed" if remove else "the database knows no such workspace"
     advice = None if remove else ADVICE
     status: Status = "ok" if remove else "absent"
     named = [str(folder) for folder in found.folders]

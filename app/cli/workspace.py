@@ -1,4 +1,4 @@
-"""`kaged workspace`: sessions in folders of their own, and what becomes of these.
+"""`kaged workspace`: sessions in workspaces, and what becomes of these.
 
 Owns: these commands. Never: making or merging a workspace, which is the daemon's.
 """
@@ -19,17 +19,20 @@ MEGABYTE = 1_000_000
 
 @click.group(name="workspace", cls=CommandGroup)
 def command() -> None:
-    """Open sessions in folders of their own; merge, keep or discard these."""
+    """Run sessions in their own workspaces; merge, keep or discard these."""
 
 
 @command.command(name="new")
 @click.option("--title", default="", help="The title of the session, which also names the branch.")
 @click.option(
-    "--base", default="head", show_default=True, help="`head`, `working`, or a branch, tag or commit."
+    "--base",
+    default="head",
+    show_default=True,
+    help="`head` (the last commit), `working` (with uncommitted changes), or a branch, tag or commit.",
 )
 @in_project
 async def new(daemon: Connected, title: str, base: str) -> None:
-    """Open a session in a folder of its own."""
+    """Open a session in a workspace: its own clone of the repository."""
     body: dict[str, Any] = {"project_id": await daemon.project_id(), "title": title}
     body["workspace"] = {"kind": "worktree", "base": base}
     made = await daemon.client.request("POST", "/sessions", body=body)
@@ -37,7 +40,7 @@ async def new(daemon: Connected, title: str, base: str) -> None:
 
 
 @command.command(name="list")
-@click.option("--all", "every", is_flag=True, help="Include those whose folder is removed.")
+@click.option("--all", "every", is_flag=True, help="Include removed workspaces.")
 @in_project
 async def list_workspaces(daemon: Connected, every: bool) -> None:
     """List the workspaces of the project."""
@@ -55,19 +58,25 @@ async def list_workspaces(daemon: Connected, every: bool) -> None:
 @click.argument("session", default="last")
 @in_project
 async def show(daemon: Connected, session: str) -> None:
-    """Show where SESSION (an id, or `last`) works."""
+    """Show the workspace of SESSION (an id, or `last`)."""
     path = await path_of(daemon.client, session, daemon.project)
     daemon.show(await daemon.client.request("GET", f"{path}/workspace"), _print_workspace)
 
 
 @command.command(name="merge")
 @click.argument("session", default="last")
-@click.option("--into", default="working_tree", show_default=True, help="The checkout's files, or a branch.")
-@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True)
+@click.option(
+    "--into",
+    default="working_tree",
+    show_default=True,
+    help="`working_tree` (the checkout's files, uncommitted), or a branch.",
+)
+@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
+              help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("--to-agent", is_flag=True, help="Give conflicts to the agent, in its workspace.")
-@click.option("--diff", is_flag=True, help="With --dry-run: show the changes, too.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
+@click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
 @in_project
 async def merge(
     daemon: Connected,
@@ -79,7 +88,7 @@ async def merge(
     to_agent: bool,
     diff: bool,
 ) -> int:
-    """Bring the changes of SESSION (an id, or `last`) into the checkout's files, or onto a branch.
+    """Merge the changes of SESSION (an id, or `last`) into the checkout's files, or into a branch.
 
     Exits with 1 when nothing could be merged.
     """
@@ -98,27 +107,27 @@ async def merge(
 @click.argument("session", default="last")
 @in_project
 async def keep(daemon: Connected, session: str) -> None:
-    """Leave the branch of SESSION (an id, or `last`) in the repository, and remove its folder."""
+    """Keep the branch of SESSION (an id, or `last`) in the repository; remove its workspace."""
     found = await _act(daemon, session, "keep")
-    daemon.show(found, f"{found['branch']} is in the repository; the folder is removed")
+    daemon.show(found, f"{found['branch']} is in the repository; the workspace is removed")
 
 
 @command.command(name="discard")
 @click.argument("session", default="last")
 @in_project
 async def discard(daemon: Connected, session: str) -> None:
-    """Give up the workspace of SESSION (an id, or `last`)."""
+    """Discard the workspace of SESSION (an id, or `last`); `undo` restores it for some days."""
     found = await _act(daemon, session, "discard")
-    daemon.show(found, f"discarded; `kaged workspace undo {found['session_id']}` takes it back")
+    daemon.show(found, f"discarded; `kaged workspace undo {found['session_id']}` restores it")
 
 
 @command.command(name="undo")
 @click.argument("session", default="last")
 @in_project
 async def undo(daemon: Connected, session: str) -> None:
-    """Take back the discarded workspace of SESSION (an id, or `last`)."""
+    """Restore the discarded workspace of SESSION (an id, or `last`)."""
     found = await _act(daemon, session, "undo")
-    daemon.show(found, f"{found['root']} is as it was")
+    daemon.show(found, f"restored {found['root']}")
 
 
 async def _act(daemon: Connected, session: str, what: str) -> dict[str, Any]:
@@ -148,11 +157,13 @@ def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
     for path in found["conflicts"]:
         print_text(f"conflict: {path}")
     for path, reason in found["hindered"].items():
-        print_text(f"in the way: {path}: {reason}")
+        print_text(f"blocked: {path}: {reason}")
     if diff:
         print_text(found["diff"])
     if found["given_to_agent"]:
-        print_text("the conflicts are in the workspace now, and the agent is told; merge again afterwards")
+        print_text(
+            "the conflicts are in the workspace, and the agent was told to resolve them; then merge again"
+        )
         return
     if found["dry_run"]:
         print_text("nothing was changed", dim=True)

@@ -43,7 +43,7 @@ def test_changes_are_shown_staged_committed_and_branched_from_anywhere_in_the_pr
     ]  # fmt: skip
     assert f"[{digest}]" in diff.stdout and "+It lends books, and maps." in diff.stdout
     assert staged.stdout == "1 staged, 0 not staged, 1 untracked\n"
-    assert wrong.returncode == 1 and "no longer what the diff was of" in wrong.stderr
+    assert wrong.returncode == 1 and "has changed since the diff" in wrong.stderr
     assert outside.returncode == 1 and "is not in the project" in outside.stderr
     assert made.stdout == f"{git(root, 'rev-parse', 'HEAD')[:10]} on main: Maps (1 file)\n"
 

@@ -39,15 +39,15 @@ def test_a_session_is_opened_merged_and_discarded(home: Home) -> None:
     dry = home.run("workspace", "merge", session, "--dry-run", "--diff")
     assert dry.returncode == 0 and "added: loan.txt (+1 -0)" in dry.stdout and "+one" in dry.stdout
     (home.project / "loan.txt").write_text("mine\n")
-    hindered = home.run("workspace", "merge", session, "--dry-run")
-    assert hindered.returncode == 1 and "in the way: loan.txt: it has uncommitted changes" in hindered.stdout
+    blocked = home.run("workspace", "merge", session, "--dry-run")
+    assert blocked.returncode == 1 and "blocked: loan.txt: it has uncommitted changes" in blocked.stdout
     refused = home.run("workspace", "merge", session)
     assert refused.returncode == 1 and "loan.txt" in refused.stderr
     (home.project / "loan.txt").unlink()
     assert "1 file merged into working_tree" in home.run("workspace", "merge", session).stdout
     assert (home.project / "loan.txt").read_text() == "one\n"
     assert session in home.run("workspace", "list").stdout
-    assert "takes it back" in home.run("workspace", "discard", session).stdout
+    assert "restores it" in home.run("workspace", "discard", session).stdout
     assert str(root) in home.run("workspace", "undo", session).stdout
 
 

@@ -94,7 +94,7 @@ def context_of(hunks: Sequence[str]) -> int:
     found = {one.partition(".")[0] for one in hunks}
     if len(found) != 1 or not (context := found.pop()).isdigit() or len(context) > 4:
         raise Conflict(
-            "These hunks are not of one difference: take them from one answer.", reason="changed_since"
+            "These hunks belong to different diffs: take them from one answer.", reason="changed_since"
         )
     return int(context)
 
@@ -113,8 +113,8 @@ def check_names(paths: Sequence[bytes]) -> None:
             text = path.decode("utf-8")
         except UnicodeDecodeError:
             raise Conflict(
-                f"{address_of(path)}: the name is not UTF-8, and kaged writes no such file. Restore it with "
-                "git or a command.",
+                f"{address_of(path)}: the name is not UTF-8, and kaged does not write such files. Restore "
+                "it with git or a command.",
                 reason="name_not_utf8",
             ) from None
         if any(map(is_protected, text.split("/"))):
@@ -134,7 +134,7 @@ def not_changed(wish: RevertWish) -> KagedError:
 def changed_since(path: bytes) -> Conflict:
     shown = address_of(path)
     return Conflict(
-        f"{shown} is not what the difference was of any more; nothing was changed. Look at it again.",
+        f"{shown} has changed since the diff; nothing was reverted. Get the diff again.",
         reason="changed_since",
         details={"path": shown},
     )

@@ -108,7 +108,7 @@ class Reverts:
         check_names(touched)
         if change.left_out is not None:
             raise Conflict(
-                f"{address_of(change.path)} is {change.left_out}: what it held is not kept.",
+                f"{address_of(change.path)} is {change.left_out}: its old content is not kept.",
                 reason="not_kept",
             )
         objects = await self._worktrees.objects(self._changes.root_of(row))
@@ -149,7 +149,7 @@ class Reverts:
         text = None if content is None else Text.of(content)
         if text is None or entry is None or content is None:
             raise Conflict(
-                f"{address_of(wish.path)} is no text file now; take the whole change back.", reason="no_hunks"
+                f"{address_of(wish.path)} is not a text file now: revert the whole file.", reason="no_hunks"
             )
         try:
             after = from_utf8(without_hunks(text.body, hunks), text.format)
@@ -208,7 +208,7 @@ class Reverts:
         if revert is None or revert.session_id != row.id:
             raise NotFound(f"There is no revert {revert_id} in this session.")
         if revert.undone_at is not None:
-            raise Conflict("This revert is undone already.", reason="already_undone")
+            raise Conflict("This revert is already undone.", reason="already_undone")
         if revert.applied_at is None:
             raise Conflict("This revert is not complete.", reason="changed_since")
         plan = file_changes(revert, back=True)
@@ -243,7 +243,9 @@ class Reverts:
             raise
         except GitProblem as problem:
             await self._storage.write(take_back, durable=True)
-            raise Conflict(f"What the file held is not kept: {problem}.", reason="not_kept") from None
+            raise Conflict(
+                f"The old content of the file is not kept: {problem}.", reason="not_kept"
+            ) from None
 
     async def _end(
         self, row: SessionRow, revert: Revert, values: Mapping[str, Any], event: str, actor: str

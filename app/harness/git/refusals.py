@@ -22,7 +22,7 @@ def as_error(problem: GitProblem) -> KagedError:
     text = clean(str(problem), 1_000)
     if text == NO_REPOSITORY:
         return NotFound(
-            "The project lies in no git repository. Run `git init` in its folder to begin one.",
+            "The project is not in a git repository. Run `git init` in its folder to create one.",
             reason="no_repository",
         )
     return Conflict(f"{text}.", reason="git_refused")
@@ -68,7 +68,7 @@ def filtered(names: Iterable[bytes], driver: str) -> Conflict:
 
 def changed_since(name: bytes) -> Conflict:
     return Conflict(
-        f"{shown(name)} is no longer what the diff was of. Get the diff again and choose from that.",
+        f"{shown(name)} has changed since the diff. Get the diff again and choose from it.",
         reason="changed_since",
         details={"paths": [address_of(name)]},
     )
@@ -77,7 +77,7 @@ def changed_since(name: bytes) -> Conflict:
 def no_identity(lacks: Iterable[str]) -> Conflict:
     commands = [f'git config --global user.{one} "{_EXAMPLES[one]}"' for one in lacks]
     return Conflict(
-        f"git does not know who commits. Run, as the user of the daemon: {' and '.join(commands)}.",
+        f"git has no author for commits. Run, as the user of the daemon: {' and '.join(commands)}.",
         reason="identity_missing",
         details={"commands": commands},
     )
@@ -92,7 +92,7 @@ def nothing_to_commit(why: str) -> Conflict:
 
 def must_sign() -> Conflict:
     return Conflict(
-        "Your git settings want signed commits (commit.gpgSign), and kaged does not sign. Commit with git "
+        "Your git settings require signed commits (commit.gpgSign), and kaged does not sign. Commit with git "
         "itself, or send `unsigned: true`.",
         reason="signing_required",
     )

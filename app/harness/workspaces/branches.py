@@ -97,7 +97,7 @@ class Branches:
             if problem.exit_code is None:
                 raise
             raise Conflict(
-                f"The branch {name} was moved meanwhile: look at it, then merge again.",
+                f"The branch {name} moved during the merge: look at it, then merge again.",
                 reason="changed_since",
             ) from None
 
@@ -133,7 +133,7 @@ async def _where(git: GitCommands, ref: str) -> str | None:
 
 def _moved(name: str) -> Conflict:
     return Conflict(
-        f"The branch {name} was moved meanwhile: look at it, then merge again.", reason="changed_since"
+        f"The branch {name} moved during the merge: look at it, then merge again.", reason="changed_since"
     )
 
 

@@ -112,7 +112,7 @@ class Bringer:
             await asyncio.to_thread(apply_plan, workspace, plan, texts)
         except ToolError as problem:
             raise Conflict(
-                f"The changes were not brought back, and nothing was changed: {problem.message}",
+                f"The merge failed, and nothing was changed: {problem.message}",
                 reason=problem.code,
             ) from None
 
@@ -152,7 +152,7 @@ class Bringer:
         if prefix and not one.path.startswith(prefix + b"/"):
             return "it lies outside the project's folder"
         if is_odd(one.path):
-            return "its name is no UTF-8 text"
+            return "its name is not UTF-8"
         return "it is a submodule" if one.is_submodule else None
 
     async def _plan_of(
@@ -203,13 +203,13 @@ def _no_files(top: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
             if status is None:
                 break
             if not stat.S_ISDIR(status.st_mode):
-                found[path] = "a folder above it is something else in the checkout"
+                found[path] = "a folder above it is not a folder in the checkout"
                 break
             above = at
         else:
             status = _status(os.path.join(above, name))
             if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
-                found[path] = "it is something else in the checkout"
+                found[path] = "it is not a file in the checkout"
     return found
 
 
@@ -232,7 +232,7 @@ def _status(path: bytes) -> os.stat_result | None:
 def changed_meanwhile(paths: Sequence[bytes]) -> Conflict:
     names = [os.fsencode(path).decode("utf-8", "replace") for path in paths]
     return Conflict(
-        f"Files of the checkout were changed meanwhile, and nothing was written: {', '.join(names[:10])}",
+        f"Files of the checkout changed during the merge, and nothing was written: {', '.join(names[:10])}.",
         reason="changed_since",
         details={"paths": names[:100]},
     )

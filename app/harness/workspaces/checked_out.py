@@ -32,12 +32,14 @@ async def refuse_unfinished(repository: Repository) -> None:
     """Raise `Conflict` while something else is under way in the checkout."""
     if repository.unfinished is not None:
         raise Conflict(
-            f"{repository.unfinished.capitalize()} is under way in the checkout: end it, then merge again.",
+            f"{repository.unfinished.capitalize()} is in progress in the checkout: finish or abort it, then "
+            "merge again.",
             reason="checkout_busy",
         )
     if await asyncio.to_thread(os.path.lexists, repository.git_dir / "index.lock"):
         raise Conflict(
-            f"Another git works in the checkout. If none does, remove {repository.git_dir / 'index.lock'}.",
+            "Another git process works in the checkout. If there is none, remove "
+            f"{repository.git_dir / 'index.lock'}.",
             reason="checkout_busy",
         )
 

@@ -96,7 +96,7 @@ class Creation:
         if not await asyncio.to_thread(root.is_dir):
             raise Conflict(
                 f"The project's folder {repository.prefix} is not in the commit {commit[:12]}: commit it, or "
-                "let the workspace begin with the uncommitted changes (`base: working`).",
+                "start the workspace from the uncommitted changes (`base: working`).",
                 reason="base_without_project",
             )
         assert wish.branch is not None
@@ -168,7 +168,7 @@ async def _note(folder: GitFolder, commit: str, repository: Repository) -> str |
         names = ", ".join(one.decode("utf-8", "replace") for one in links[:5])
         notes.append(f"Submodules are empty folders here: {names}.")
     if repository.unfinished is not None:
-        notes.append(f"{repository.unfinished.capitalize()} is under way in the checkout.")
+        notes.append(f"{repository.unfinished.capitalize()} is in progress in the checkout.")
     if repository.head is None:
-        notes.append("The repository has no commit yet: the workspace began with its files.")
+        notes.append("The repository has no commit yet: the workspace started from its files.")
     return " ".join(notes) or None

@@ -34,7 +34,7 @@ GIGABYTE = 1_000_000_000
 _WAYS_OUT = {
     S.CREATING.value: "Wait until it is ready.",
     S.KEPT.value: "Open another session.",
-    S.DISCARDED.value: "Undo that, or open another session.",
+    S.DISCARDED.value: "Restore it with `undo`, or open another session.",
     S.BROKEN.value: "Open another session.",
 }
 
@@ -114,8 +114,8 @@ class Making:
         row = await self._record.get(session.workspace_id)
         if not self._tools.holds(row):
             raise Conflict(
-                f"The session's workspace is {row.root}, below the data folder of another daemon, or of an "
-                "earlier one: open another session.",
+                f"The session's workspace {row.root} is in the data folder of another or an earlier "
+                "daemon: open another session.",
                 reason="workspace_elsewhere",
                 details={"workspace_id": row.id},
             )

@@ -71,15 +71,15 @@ class Prepared:
         if hindered:
             first = next(iter(hindered.values()))
             raise Conflict(
-                f"The changes cannot be brought back: {_named(list(hindered))} ({first}). Commit or put "
-                "aside what is there, then merge again.",
+                f"The merge is blocked by {_named(list(hindered))} in the checkout ({first}). Commit, stash "
+                "or move it, then merge again.",
                 reason="checkout_in_the_way",
                 details={"paths": dict(list(hindered.items())[:MAX_SHOWN])},
             )
         if self.answer.conflicts and not self.answer.given:
             raise Conflict(
-                f"Both sides have changed {_named(self.answer.conflicts)}. Let the agent take over what has "
-                "changed in its workspace, or bring back other files by hand.",
+                f"Both sides changed {_named(self.answer.conflicts)}. Merge with `conflicts: agent` to let "
+                "the agent resolve that in its workspace, or keep the branch and merge it with git.",
                 reason="merge_conflicts",
                 details={"paths": list(self.answer.conflicts)[:MAX_SHOWN]},
             )
@@ -260,7 +260,7 @@ def conflict_message(merged: Merged) -> str:
     """Return what the agent is told of conflicts that are in its workspace now."""
     files = "\n".join(f"- {path}" for path in merged.conflicts)
     return (
-        "The project has changed meanwhile, and its changes are in your workspace now. These files have "
+        "The project has changed, and its changes are in your workspace now. These files have "
         f"conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{files}\n\nResolve them so that both sides' "
         "changes hold, and remove the markers."
     )

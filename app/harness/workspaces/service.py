@@ -156,7 +156,7 @@ class Workspaces:
             self._require_state(present, S.DISCARDED)
             if present.removed_at is not None:
                 raise Conflict(
-                    "The files of the workspace are removed already: it cannot be taken back.",
+                    "The files of the workspace are removed: it cannot be restored.",
                     reason="workspace_removed",
                 )
             return await self._record.move(present, S.READY, {"ended_at": None})
@@ -207,7 +207,7 @@ class Workspaces:
     def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
         if not self._tools.holds(row):
             raise Conflict(
-                f"The workspace is {row.root}, below the data folder of another daemon.",
+                f"The workspace {row.root} is in the data folder of another daemon.",
                 reason="workspace_elsewhere",
             )
         if S(row.state) not in states:

@@ -159,7 +159,7 @@ async def test_submodules_pointer_files_and_odd_names(loaded, tmp_path: Path) ->
     assert (root / "a\nb").exists()
     (place.root / "src" / odd.name).write_text("odder\n")
     refused = await place.merge(409)
-    assert "no UTF-8 text" in refused["error"]["message"]
+    assert "not UTF-8" in refused["error"]["message"]
     git(root, "branch", "aside")
     await place.merge(into="aside")
     assert "odder" in git(root, "cat-file", "-p", "aside:" + os.fsdecode(b"src/odd \xff\nname.txt"))
