@@ -1,4 +1,4 @@
-"""Routes for what a session changed in the project's files, and for taking it back.
+"""Routes for what a session changed in the project's files, and for reverting it.
 
 Owns: parsing and answering. Never: comparing or writing files (`harness.changes`).
 """
@@ -68,8 +68,8 @@ def _mode(entry: TreeEntry | None) -> str | None:
 async def list_changes(
     services: ServicesDep, session_id: SessionId, page: PageDep, since: Since = "start"
 ) -> ChangePage:
-    """Files that git ignores are left out. What was uncommitted when the session began is no change of it.
-    Changes by commands and by people are in it, too."""
+    """The files that differ from the baseline, whoever changed them: agents, commands or people. Files that
+    git ignores are left out. Uncommitted changes from before the session are part of the baseline `start`."""
     changes = services.management.folders.changes.list
     found = await changes.list(await changes.session(session_id), since)
     shown = page_by_name("changes", found.items, lambda one: address_of(one.change.path), page)
@@ -96,7 +96,7 @@ async def get_change(
     context: Annotated[int, Query(ge=0, le=1000, description="Unchanged lines around each hunk.")] = 3,
     content: Annotated[bool, Query(description="Include both texts.")] = False,
 ) -> Response:
-    """Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line."""
+    """Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line."""
     changes = services.management.folders.changes.list
     diff = await changes.diff(await changes.session(session_id), since, name_at(path), context)
     # Long differences are made into JSON once, beside the event loop.
@@ -106,14 +106,14 @@ async def get_change(
 
 @router.post(
     "/sessions/{session_id}/changes/revert",
-    summary="Take back a change of a file, or hunks of it",
+    summary="Revert a file, or hunks of it",
     status_code=201,
     dependencies=[CLAIMED],
 )
 async def revert_change(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: RevertChange
 ) -> RevertAnswer:
-    """Conflict with the reason `changed_since` when the file is no longer what the difference was of."""
+    """Conflict with the reason `changed_since` when the file has changed since the diff."""
     wish = RevertWish(name_at(body.path), body.since, body.hunks, body.digest)
     return _revert_answer(
         await services.management.folders.changes.reverts.revert(session_id, wish, principal.actor)
@@ -126,7 +126,7 @@ async def revert_change(
 async def undo_revert(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, revert_id: RevertId
 ) -> RevertAnswer:
-    """Conflict with the reason `changed_since` when a file is no longer as the revert left it."""
+    """Conflict with the reason `changed_since` when a file has changed since the revert."""
     undone = await services.management.folders.changes.reverts.undo(session_id, revert_id, principal.actor)
     return _revert_answer(undone)
 

@@ -34,15 +34,14 @@ Folder = Annotated[
     str,
     Query(
         max_length=16_384,
-        description="As a list of files shows it. Links in it are followed.",
+        description="The folder or file, as lists show it. Symbolic links in it are followed.",
     ),
 ]
 InSession = Annotated[
     str | None,
     Query(
-        alias="session",
         max_length=64,
-        description="A session of the project: the files of its workspace are meant, where it has one.",
+        description="A session of the project: return the files of its workspace, if it has one.",
     ),
 ]
 
@@ -63,16 +62,14 @@ async def list_files(
     services: ServicesDep,
     address: AddressDep,
     depth: Annotated[int, Query(ge=1, le=MAX_DEPTH, description="How many levels; 1 is the folder.")] = 1,
-    ignored: Annotated[
-        bool, Query(description="Also what `.gitignore` leaves out, and folders such as `.git`.")
-    ] = False,
+    ignored: Annotated[bool, Query(description="Include ignored files, and folders such as `.git`.")] = False,
     limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
     cursor: Annotated[
         str | None, Query(max_length=16_384, description="The `next_cursor` of the previous page.")
     ] = None,
 ) -> FileTreePage:
-    """Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
-    leaves out is shown with all that is in it when `path` names it."""
+    """Symbolic links are listed and not followed. Sizes and times are current. An ignored folder is listed
+    with all its content when `path` names it."""
     after = None
     if cursor is not None:
         place, is_folder = decode_cursor(cursor, _CURSOR, (str, bool))
@@ -99,7 +96,10 @@ async def list_files(
     summary="Download a file of a project",
     response_class=Response,
     responses={
-        200: {"content": _ANY_FILE, "description": "The file: text as `text/plain`, all else to be saved."},
+        200: {
+            "content": _ANY_FILE,
+            "description": "The file: text as `text/plain`, everything else as an attachment.",
+        },
         206: {"content": _ANY_FILE, "description": "The part that the header `Range` requests."},
         304: {"description": "The file is the one that `If-None-Match` names."},
         416: {"$ref": "#/components/responses/Error416"},
@@ -109,8 +109,8 @@ async def get_file_content(
     request: Request, services: ServicesDep, principal: PrincipalDep, address: AddressDep
 ) -> Response:
     """The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
-    The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
-    get files that usually hold credentials (403, `secret_file`)."""
+    The connection breaks when the file changes during the download, unless it only grows. A read-only token
+    does not get files that usually hold credentials (403, `secret_file`)."""
     file = await services.management.folders.files.open(address, secrets=principal.may_write)
     return FileBytes(file, request.headers)
 
@@ -123,8 +123,8 @@ async def get_file_text(
     line: Annotated[int, Query(ge=1, le=2**31, description="The first line, from 1.")] = 1,
     limit: Annotated[int, Query(ge=1, le=10_000, description="The maximum number of lines.")] = 2_000,
 ) -> FileText:
-    """At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
-    (`binary_file`). Read-only tokens: as for the content."""
+    """At most 256 KiB of lines. The encoding is detected. A file that is not text is a conflict
+    (`binary_file`). For read-only tokens the rules of the content hold."""
     found = await services.management.folders.files.text(
         address, offset=line, limit=limit, secrets=principal.may_write
     )
@@ -151,17 +151,19 @@ async def search_files(
         str,
         Query(
             max_length=MAX_QUERY,
-            description="Letters of the name in their order, as in editors. Terms between blanks must all "
-            "fit; an `@` at the start does not count. Empty: the files that were changed last.",
+            description="Letters of the path in their order, as in editors. All terms between blanks must "
+            "match; an `@` at the start is ignored. Empty: the files changed last.",
         ),
     ] = "",
-    kind: Annotated[Literal["any", "file", "folder"], Query(description="What is searched for.")] = "any",
+    kind: Annotated[
+        Literal["any", "file", "folder"], Query(description="Search files, folders or both.")
+    ] = "any",
     limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
     session_id: InSession = None,
 ) -> FileHits:
-    """What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
-    name count more; of equals the shorter name is first, then what was changed last. The first search of a
-    project takes longer: it lists the files."""
+    """Ignored files are not found. Consecutive letters, and letters at word starts and in the file's own
+    name, score higher. Among equal scores the shorter path is first, then the file changed last. The first
+    search of a project takes longer, because it lists the files."""
     query = NameQuery.parse(q, files=kind != "folder", folders=kind != "file")
     found = await services.management.folders.files.search(
         FileAddress(project_id, ".", session_id), query, limit

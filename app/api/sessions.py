@@ -43,8 +43,7 @@ router: APIRouter = noun_router("Sessions")
 async def create_session(
     services: ServicesDep, principal: PrincipalDep, body: CreateSession
 ) -> SessionDetail:
-    """With a `workspace` of its own, the answer does not wait until that is there: the first run does.
-    `workspace.updated` reports how it goes."""
+    """The answer does not wait for a `workspace`; the first run does. `workspace.updated` reports states."""
     answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
     workspaces, workspace = services.management.folders.workspaces, None
     wish = body.wished_workspace(workspaces.default_kind(body.project_id))

@@ -24,7 +24,7 @@ router: APIRouter = noun_router("Workspaces")
     "/sessions/{session_id}/workspace", summary="Show a session's workspace", dependencies=READS_SESSION
 )
 async def get_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
-    """`kind` is `shared` for a session in the project's own folder."""
+    """`kind` is `shared` for a session in the project's folder."""
     found = await services.management.folders.workspaces.find(session_id)
     if found is None:
         return _shared(services, await services.sessions.get(session_id))
@@ -35,19 +35,18 @@ async def get_workspace(services: ServicesDep, session_id: SessionId) -> Workspa
 async def list_workspaces(
     services: ServicesDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[WorkspaceAnswer]:
-    """Includes those whose folder is removed already (`removed_at`)."""
+    """Includes removed workspaces (`removed_at`)."""
     found = await services.management.folders.workspaces.list(project_id, page.limit, page.cursor)
     return answer_page(found, WorkspaceAnswer.model_validate)
 
 
-@router.post("/sessions/{session_id}/workspace/merge", summary="Bring a workspace's changes back")
+@router.post("/sessions/{session_id}/workspace/merge", summary="Merge a workspace's changes")
 async def merge_workspace(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: MergeWorkspace
 ) -> MergeAnswer:
-    """Everything is computed first, and written whole or not at all. `conflict` with the reason
-    `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
-    changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
-    again."""
+    """All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+    same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
+    `details.paths` names them. The workspace stays, and can be merged again."""
     workspaces = services.management.folders.workspaces
     row = await workspaces.of_session(session_id)
     if body.conflicts == "agent":
@@ -61,19 +60,19 @@ async def merge_workspace(
 
 @router.post("/sessions/{session_id}/workspace/keep", summary="Keep a workspace's branch, remove its folder")
 async def keep_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
-    """The branch is in the project's repository then, with everything that the workspace held."""
+    """The project's repository gets the branch, with everything that the workspace holds."""
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.keep(await workspaces.of_session(session_id)))
 
 
 @router.post("/sessions/{session_id}/workspace/discard", summary="Discard a workspace")
 async def discard_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
-    """Its folder is removed after `workspaces.undo_days`; until then it can be taken back."""
+    """Its folder is removed after `workspaces.undo_days`; until then `undo` restores it."""
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.discard(await workspaces.of_session(session_id)))
 
 
-@router.post("/sessions/{session_id}/workspace/undo", summary="Take back a discarded workspace")
+@router.post("/sessions/{session_id}/workspace/undo", summary="Restore a discarded workspace")
 async def undo_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.of_session(session_id)))

@@ -100,7 +100,7 @@ async def merge(
     body |= {"conflicts": "agent"} if to_agent else {}
     answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body)
     daemon.show(answer, lambda found: _print_merge(found, diff=diff))
-    return 1 if answer["conflicts"] or answer["hindered"] else 0
+    return 1 if answer["conflicts"] or answer["blocked"] else 0
 
 
 @command.command(name="keep")
@@ -156,7 +156,7 @@ def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
         print_text(f"{file['status']}: {file['path']} ({lines})")
     for path in found["conflicts"]:
         print_text(f"conflict: {path}")
-    for path, reason in found["hindered"].items():
+    for path, reason in found["blocked"].items():
         print_text(f"blocked: {path}: {reason}")
     if diff:
         print_text(found["diff"])

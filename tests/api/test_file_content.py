@@ -144,7 +144,7 @@ async def test_only_tokens_that_no_cage_holds_may_read_files(
         made = await client.post("/api/v1/tokens", json=body)
         async with daemon.client(made.json()["token"]) as bound:
             for path, params in requests:
-                for more in ({}, {"session": session_id}):
+                for more in ({}, {"session_id": session_id}):
                     answer = await bound.get(path, params={**params, **more})
                     assert reason(answer) == (403, "out_of_scope"), (body, path)
 

@@ -196,5 +196,5 @@ async def test_a_session_names_the_folder_that_is_meant(
     assert "README.md" in await files.entries(session=session_id)
     assert await files.names("readme", session=session_id) == ["README.md"]
     for session in ("ses_01JZ0000000000000000000000", "x"):
-        answer = await client.get(files.at, params={"session": session})
+        answer = await client.get(files.at, params={"session_id": session})
         assert answer.status_code == 404

@@ -224,7 +224,7 @@ FIELDS_OF_MODELS: dict[str, Any] = {
     "MergeAnswer.conflicts": [],
     "MergeAnswer.diff": "",
     "MergeAnswer.given_to_agent": False,
-    "MergeAnswer.hindered": {},
+    "MergeAnswer.blocked": {},
     "MergeAnswer.into": "working_tree",
     "LastMerge.into": "working_tree",
     "MergedFile.additions": 3,

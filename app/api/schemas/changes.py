@@ -10,7 +10,8 @@ from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 
 ChangeStatusName = Literal["added", "modified", "deleted", "renamed", "mode"]
 PATH = (
-    "Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."
+    "Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and "
+    "its bytes in URL-safe base64."
 )
 
 
@@ -38,7 +39,7 @@ class ChangeAnswer(AnswerModel):
     note: str | None = Field(description="The reason why lines are not counted.")
     by: list[EditAnswer] = Field(description="The newest 50 calls of agents that wrote it, the oldest first.")
     others: bool = Field(
-        description="Whether it holds something else than these calls wrote, by a command or a person."
+        description="Whether a command or a person changed it, too: these calls do not explain it all."
     )
 
 
@@ -51,8 +52,8 @@ class ChangePage(PageOf[ChangeAnswer]):
 
 
 class HunkAnswer(AnswerModel):
-    """A piece of a difference. Each line is its sign and its text without the newline: `" "` in both, `"-"`
-    in the old, `"+"` in the new file. After a line, `"\\\\"` says that no newline ends its file."""
+    """A hunk of a diff. Each line is its sign and its text without the newline: `" "` in both files, `"-"` in
+    the old, `"+"` in the new one. `"\\\\"` marks a last line without a newline."""
 
     header: str
     old_start: int
@@ -60,23 +61,23 @@ class HunkAnswer(AnswerModel):
     new_start: int
     new_lines: int
     lines: list[tuple[Literal[" ", "-", "+", "\\"], str]]
-    digest: str = Field(description="Names this hunk of this state of the file, for a revert.")
+    digest: str = Field(description="Identifies this hunk in this state of the file, for a revert.")
 
 
 class ChangeDiffAnswer(ChangeAnswer):
     """A change with its hunks: empty for a changed mode, null for a binary file and where `note` says why."""
 
-    digest: str = Field(description="Names this state of the file, for a revert.")
+    digest: str = Field(description="Identifies this state of the file, for a revert.")
     old_encoding: str | None
     new_encoding: str | None
     hunks: list[HunkAnswer] | None
-    truncated: bool = Field(description="Whether hunks are left out after 4 MB.")
+    truncated: bool = Field(description="Whether hunks beyond 4 MB are left out.")
     old_text: str | None = Field(description="With `content`: the whole text, up to 1 MB.")
     new_text: str | None
 
 
 class RevertChange(RequestModel):
-    """What is taken back: the file, or some hunks of its difference."""
+    """What to revert: a file, or some of its hunks."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"path": "bakery/basket.py"}})
 
@@ -85,22 +86,22 @@ class RevertChange(RequestModel):
         default=None,
         min_length=1,
         max_length=1000,
-        description="The `digest` of each hunk, from one answer; without it the whole file.",
+        description="The `digest` of each hunk, all from one answer. Without it, the whole file.",
     )
     digest: str | None = Field(
-        default=None, max_length=64, description="The `digest` of the difference that was looked at."
+        default=None, max_length=64, description="The `digest` of the diff that was looked at."
     )
     since: str = Field(default="start", max_length=64, description="The baseline, as in the list.")
 
 
 class RevertAnswer(AnswerModel):
-    """A revert. `files` are those that it wrote or removed; of a renamed file there are two."""
+    """A revert. `files` are those that it wrote or removed: two for a renamed file."""
 
     id: str
     session_id: str
     path: str
     since: str
-    hunks: int | None = Field(description="How many hunks were taken back; null for the whole file.")
+    hunks: int | None = Field(description="How many hunks were reverted; null for the whole file.")
     files: list[str]
     created_at: Time
     created_by: str

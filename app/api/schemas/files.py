@@ -32,7 +32,7 @@ class FileEntry(AnswerModel):
     size: int | None = Field(description="In bytes; null for what is not a file.")
     modified_at: Time | None
     executable: bool
-    ignored: bool = Field(description="Whether `.gitignore` leaves it out.")
+    ignored: bool = Field(description="Whether git ignores it.")
     readable: bool = Field(description="False for a folder that cannot be read, and for what is deleted.")
     target: FileLinkTarget | None = Field(
         description="Null for a link that leads out of the project or nowhere, and for all that is no link."
@@ -86,21 +86,21 @@ class FileText(AnswerModel):
 
 
 class FileHit(AnswerModel):
-    """A file or folder whose name fits."""
+    """A file or folder whose path matches."""
 
     path: str = Field(description=_PATH)
     name: str = Field(description="For people: bytes that are not UTF-8 are replaced.")
     kind: Literal["file", "folder"]
-    score: int = Field(description="The more, the better; comparable within one answer.")
+    score: int = Field(description="A higher score is better; comparable within one answer.")
     positions: list[int] = Field(
-        description="The indexes of the characters of `path` that fit, in code points from 0. None for a "
+        description="The indexes of the characters of `path` that match, in code points from 0. Empty for a "
         "`~bytes:` path."
     )
     modified_at: Time | None
 
 
 class FileHits(PageOf[FileHit]):
-    """The names that fit best, the best first, on one page."""
+    """The best matches, the best first, on one page."""
 
-    searched: int = Field(description="How many files were looked through.")
-    complete: bool = Field(description="False when there are more files than are looked through.")
+    searched: int = Field(description="How many files were searched.")
+    complete: bool = Field(description="False when there are more files than are searched.")

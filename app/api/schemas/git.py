@@ -24,7 +24,7 @@ class GitFileAnswer(AnswerModel):
         description="Relative to the project. A name that is not UTF-8, or has control characters, is "
         "`~bytes:` and its bytes in URL-safe base64."
     )
-    old_path: str | None = Field(description="Of a staged rename.")
+    old_path: str | None = Field(description="The earlier path of a staged rename.")
     staged: Change | None = Field(description="From the last commit to the index.")
     unstaged: Change | None = Field(description="From the index to the working tree.")
     untracked: bool
@@ -48,15 +48,15 @@ class GitStatusAnswer(PageOf[GitFileAnswer]):
     upstream: str | None
     ahead: int | None = Field(description="Commits that the upstream branch lacks; null without one.")
     behind: int | None
-    operation: Operation | None = Field(description="What has been begun with git and not ended.")
+    operation: Operation | None = Field(description="The operation in progress.")
     counts: GitCountsAnswer
     staged_outside: int = Field(
-        description="Files that are staged in the repository outside of the project; a commit has them, too."
+        description="Staged files outside of the project. A commit without `paths` includes them."
     )
 
 
 class GitHunkAnswer(AnswerModel):
-    """Some changed lines with those around them."""
+    """A hunk of a diff."""
 
     header: str
     old_start: int
@@ -64,13 +64,13 @@ class GitHunkAnswer(AnswerModel):
     new_start: int
     new_lines: int
     lines: list[tuple[Literal[" ", "-", "+", "\\"], str]] = Field(
-        description="The kind of each line and its text; `\\` marks a last line without a line end."
+        description="The sign of each line and its text; `\\` marks a last line without a newline."
     )
-    digest: str = Field(description="Names the hunk when it is staged or unstaged.")
+    digest: str = Field(description="Identifies the hunk, to stage or unstage it.")
 
 
 class GitDiffAnswer(AnswerModel):
-    """The difference of one file. A hunk-less one is binary, or differs in its mode alone."""
+    """The diff of one file. It has no hunks when the file is binary, or only its mode differs."""
 
     path: str
     staged: bool
@@ -109,21 +109,21 @@ class GitStagingAnswer(AnswerModel):
 
 
 class CommitFiles(RequestModel):
-    """What to commit: what is staged, or with `paths` these files as they are now, and nothing else."""
+    """What to commit: what is staged, or only `paths` as they are now."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"message": "Fix the total of the basket"}})
 
     message: str | None = Field(
-        default=None, max_length=65_536, description="An amended commit keeps its own without one."
+        default=None, max_length=65_536, description="Without it an amended commit keeps its message."
     )
     paths: list[FilePath] | None = Field(default=None, min_length=1, max_length=MAX_FILES)
     amend: bool = Field(default=False, description="Replace the last commit.")
     hooks: bool = Field(
-        default=False, description="Run the hooks of the repository, which needs a trusted project."
+        default=False, description="Run the hooks of the repository. The project must be trusted."
     )
     allow_empty: bool = False
     unsigned: bool = Field(
-        default=False, description="Commit without a signature where git's settings want one."
+        default=False, description="Commit without a signature even if git's settings require one."
     )
 
 
@@ -141,7 +141,7 @@ class GitCommitAnswer(AnswerModel):
 
 
 class GitBranchAnswer(AnswerModel):
-    """A branch of the repository, or with `remote` what is known of one elsewhere."""
+    """A branch of the repository, or with `remote` a remote-tracking branch."""
 
     name: str
     commit: str
@@ -151,12 +151,12 @@ class GitBranchAnswer(AnswerModel):
     upstream: str | None
     ahead: int
     behind: int
-    upstream_gone: bool = Field(description="Its upstream branch is not there any more.")
-    elsewhere: bool = Field(description="Another working tree of the repository has it checked out.")
+    upstream_gone: bool = Field(description="Whether its upstream branch no longer exists.")
+    elsewhere: bool = Field(description="Whether another working tree has it checked out.")
 
 
 class CreateBranch(RequestModel):
-    """A new branch. It begins at `from`, a commit or branch; without it at the current commit."""
+    """A new branch. It starts at `from`, a commit or branch (default: the current commit)."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"name": "fix-total", "switch": True}})
 
@@ -164,7 +164,7 @@ class CreateBranch(RequestModel):
     start: Annotated[str, StringConstraints(min_length=1, max_length=1000)] | None = Field(
         default=None, alias="from"
     )
-    switch: bool = Field(default=False, description="Check it out as well.")
+    switch: bool = Field(default=False, description="Also check it out.")
 
 
 class SwitchBranch(RequestModel):

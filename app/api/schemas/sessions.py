@@ -44,8 +44,8 @@ class CreateSession(RequestModel):
     mode: SessionModeName = Field(default="ask", description="How much the session asks; see `GET /modes`.")
     workspace: WorkspaceKind | WorkspaceWish | None = Field(
         default=None,
-        description="Where it works: `shared` is the project's folder, `worktree` a folder of its own. "
-        "Without it, the project file says so.",
+        description="Where the session works: `shared` is the project's folder, `worktree` its own clone. "
+        "The project file has the default.",
     )
 
     def wished_workspace(self, default: WorkspaceKind) -> WorkspaceWish | None:
@@ -131,9 +131,7 @@ class SessionAnswer(AnswerModel):
     issue_number: int | None
     headless: bool
     mode: SessionModeName = Field(description="How much the session asks; see `GET /modes`.")
-    workspace_id: str | None = Field(
-        description="The folder of its own that it works in; null: the project's."
-    )
+    workspace_id: str | None = Field(description="Its workspace; null when it works in the project's folder.")
     created_by: str
     context_overflow: bool
     created_at: Time

@@ -6,29 +6,31 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
+from app.api.schemas.changes import PATH
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.harness.workspaces.merging import WORKING_TREE, Merged, MergeWish
 from app.harness.workspaces.trees import Difference
+from app.workspace.any_names import address_of
 
 WorkspaceKind = Literal["shared", "worktree"]
 WorkspaceStateName = Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
 
 
 class WorkspaceWish(RequestModel):
-    """The folder that a session is to work in."""
+    """Where a session works."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"kind": "worktree", "base": "head"}})
 
     kind: WorkspaceKind = "worktree"
     base: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s][^\s]*$")] = Field(
         default="head",
-        description="What it begins with: `head` (the last commit), `working` (with the uncommitted changes "
-        "of the checkout), or a branch, a tag or a commit.",
+        description="What the workspace starts from: `head` (the last commit), `working` (also the "
+        "uncommitted changes of the checkout), or a branch, a tag or a commit.",
     )
 
 
 class LastMerge(AnswerModel):
-    """What was last brought back: into the checkout (`working_tree`) or a branch, with its commit."""
+    """The last merge: into the checkout's files (`working_tree`), or a branch, with its commit."""
 
     into: str
     commit: str | None = None
@@ -36,8 +38,8 @@ class LastMerge(AnswerModel):
 
 
 class WorkspaceAnswer(AnswerModel):
-    """The folder that a session works in. Without one of its own, `kind` is `shared` and `id` null: it is the
-    project's. `detail` says what is wrong, or worth knowing."""
+    """Where a session works. For a session in the project's folder `kind` is `shared` and `id` is null.
+    `detail` is a problem or a remark."""
 
     id: str | None
     project_id: str
@@ -49,8 +51,8 @@ class WorkspaceAnswer(AnswerModel):
     base: str | None
     base_commit: str | None
     detail: str | None
-    setup_log: str | None = Field(description="What the project's `setup` said, the last 64 KB of it.")
-    first_port: int | None = Field(description="The first of `ports` free ports that are reserved for it.")
+    setup_log: str | None = Field(description="The last 64 KB of output of the project's `setup`.")
+    first_port: int | None = Field(description="The first of `ports` consecutive ports reserved for it.")
     ports: int
     size_bytes: int
     merged: LastMerge | None
@@ -58,7 +60,7 @@ class WorkspaceAnswer(AnswerModel):
     created_at: Time
     updated_at: Time
     ended_at: Time | None
-    removed_at: Time | None = Field(description="When its folder was removed: it cannot be taken back then.")
+    removed_at: Time | None = Field(description="When its folder was removed. It cannot be restored then.")
 
     @field_validator("merged", mode="before")
     @classmethod
@@ -70,19 +72,20 @@ class MergeWorkspace(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"into": WORKING_TREE, "dry_run": True}})
 
     strategy: Literal["squash", "merge"] = Field(
-        default="squash", description="For a branch: one commit, or one that keeps those of the workspace."
+        default="squash",
+        description="On a branch: one commit, or a merge commit that keeps those of the workspace.",
     )
     into: Annotated[str, Field(min_length=1, max_length=200)] = Field(
         default=WORKING_TREE,
-        description="`working_tree`: the checkout's files change, and nothing is committed. Otherwise a "
-        "branch, which gets a commit; a checkout that has it changes with it.",
+        description="`working_tree`: the files of the checkout change, and nothing is committed. Otherwise "
+        "an existing branch, which gets a commit. If it is checked out, its files change, too.",
     )
     message: str | None = Field(default=None, min_length=1, max_length=10_000)
     dry_run: bool = False
     conflicts: Literal["refuse", "agent"] = Field(
         default="refuse",
-        description="`agent`: where both sides have changed the same lines, the target's changes come into "
-        "the workspace with conflict markers, and the agent is told. Merge again afterwards.",
+        description="`agent`: when both sides changed the same lines, the workspace gets the target's "
+        "changes with conflict markers, and a message tells the agent. Merge again afterwards.",
     )
 
     def wish(self) -> MergeWish:
@@ -92,7 +95,7 @@ class MergeWorkspace(RequestModel):
 class MergedFile(AnswerModel):
     """One file that changes; `additions` and `deletions` are lines, null for binary files."""
 
-    path: str
+    path: str = Field(description=PATH)
     status: Literal["added", "modified", "deleted", "mode"]
     additions: int | None
     deletions: int | None
@@ -101,7 +104,7 @@ class MergedFile(AnswerModel):
     def of(cls, one: Difference) -> MergedFile:
         return cls.model_validate(
             {
-                "path": one.path.decode("utf-8", "replace"),
+                "path": address_of(one.path),
                 "status": one.status,
                 "additions": one.additions,
                 "deletions": one.deletions,
@@ -110,18 +113,20 @@ class MergedFile(AnswerModel):
 
 
 class MergeAnswer(AnswerModel):
-    """What a merge has changed, or with `dry_run` would change. `conflicts` are files that both sides have
-    changed, `hindered` files that cannot be written, with the reason; with either nothing is merged. `diff`
-    is text, up to 1 MB, and only there for a dry run."""
+    """What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
+    the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
+    merged. `diff` is text up to 1 MB, and empty without `dry_run`."""
 
     dry_run: bool
     into: str
     files: list[MergedFile]
     conflicts: list[str]
-    hindered: dict[str, str]
+    blocked: dict[str, str]
     diff: str
     commit: str | None
-    given_to_agent: bool = Field(description="Whether the conflicts are the agent's now; nothing was merged.")
+    given_to_agent: bool = Field(
+        description="Whether the agent was given the conflicts. Nothing is merged then."
+    )
     workspace_state: WorkspaceStateName
 
     @classmethod
@@ -132,7 +137,7 @@ class MergeAnswer(AnswerModel):
                 "into": merged.into,
                 "files": [MergedFile.of(one) for one in merged.files],
                 "conflicts": list(merged.conflicts),
-                "hindered": dict(merged.hindered or {}),
+                "blocked": dict(merged.blocked or {}),
                 "diff": merged.diff,
                 "commit": merged.commit,
                 "given_to_agent": merged.given,

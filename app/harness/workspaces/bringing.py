@@ -21,6 +21,7 @@ from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.trees import Difference, Side, differences, join
 from app.workspace import Workspace
+from app.workspace.any_names import address_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Bringing:
     after: str
     changes: Sequence[Difference]
     conflicts: Sequence[bytes] = ()
-    hindered: Mapping[bytes, str] | None = None
+    blocked: Mapping[bytes, str] | None = None
 
 
 class Bringer:
@@ -71,13 +72,13 @@ class Bringer:
         if not touched:
             return Bringing(theirs, theirs, ())
         start = self._checkout.head or base
-        ours, blocked = await self._present(start, touched)
+        ours, occupied = await self._present(start, touched)
         joined = await join(self._git, base, ours, theirs)
         changes = await differences(self._git, ours, joined.tree)
-        hindered = dict(blocked)
-        hindered |= await self._uncommitted(start, ours, changes, (base, *known))
-        hindered |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
-        return Bringing(ours, joined.tree, changes, joined.conflicts, hindered)
+        blocked = dict(occupied)
+        blocked |= await self._uncommitted(start, ours, changes, (base, *known))
+        blocked |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
+        return Bringing(ours, joined.tree, changes, joined.conflicts, blocked)
 
     async def plan_commit(self, base: str, theirs: str) -> Bringing:
         """Join what has changed from `base` to `theirs` with the commit that is checked out. A file that
@@ -86,19 +87,19 @@ class Bringer:
         assert head is not None
         joined = await join(self._git, base, head, theirs)
         changes = await differences(self._git, head, joined.tree)
-        present, blocked = await self._present(head, [one.path for one in changes])
-        hindered = blocked | await self._uncommitted(head, present, changes, ())
-        hindered |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
-        return Bringing(head, joined.tree, changes, joined.conflicts, hindered)
+        present, occupied = await self._present(head, [one.path for one in changes])
+        blocked = occupied | await self._uncommitted(head, present, changes, ())
+        blocked |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}
+        return Bringing(head, joined.tree, changes, joined.conflicts, blocked)
 
     async def write(self, bringing: Bringing) -> None:
         """Write what is not written yet, all of it or nothing. Raises `Conflict` when a file is neither as it
         was nor as it shall be."""
         workspace = Workspace(self._checkout.project, closed=self._checkout.closed)
         paths = [one.path for one in bringing.changes]
-        present, blocked = await self._present(bringing.before, paths)
+        present, occupied = await self._present(bringing.before, paths)
         left = {one.path: one for one in await differences(self._git, present, bringing.after)}
-        others = [*blocked] + [
+        others = [*occupied] + [
             one.path for one in bringing.changes if one.path in left and left[one.path].old != one.old
         ]
         if others:
@@ -118,10 +119,10 @@ class Bringer:
 
     async def _present(self, commit: str | None, paths: Sequence[bytes]) -> tuple[str, dict[bytes, str]]:
         """Return a tree with these files as they lie in the checkout now, and those that are no files."""
-        blocked = await asyncio.to_thread(_no_files, self._checkout.top, paths)
-        plain = [path for path in paths if path not in blocked]
+        occupied = await asyncio.to_thread(_no_files, self._checkout.top, paths)
+        plain = [path for path in paths if path not in occupied]
         top, index = self._checkout.top, self._checkout.index
-        return await self._snapshots.of_paths(top, index, commit, plain), blocked
+        return await self._snapshots.of_paths(top, index, commit, plain), occupied
 
     async def _uncommitted(
         self, start: str, ours: str, changes: Sequence[Difference], known: Collection[str]
@@ -230,7 +231,7 @@ def _status(path: bytes) -> os.stat_result | None:
 
 
 def changed_meanwhile(paths: Sequence[bytes]) -> Conflict:
-    names = [os.fsencode(path).decode("utf-8", "replace") for path in paths]
+    names = [address_of(path) for path in paths]
     return Conflict(
         f"Files of the checkout changed during the merge, and nothing was written: {', '.join(names[:10])}.",
         reason="changed_since",

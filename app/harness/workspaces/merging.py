@@ -26,6 +26,7 @@ from app.harness.workspaces.trees import Difference, commit_tree, differences, j
 from app.storage.models import Workspace
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
+from app.workspace.any_names import address_of
 
 WORKING_TREE = "working_tree"
 WORKSPACE = "workspace"
@@ -54,7 +55,7 @@ class Merged:
     into: str
     files: Sequence[Difference] = ()
     conflicts: Sequence[str] = ()
-    hindered: Mapping[str, str] | None = None
+    blocked: Mapping[str, str] | None = None
     diff: str = ""
     commit: str | None = None
     given: bool = False
@@ -67,14 +68,14 @@ class Prepared:
 
     def require_possible(self) -> None:
         """Raise `Conflict` with the files that hinder it, or that contradict each other."""
-        hindered = self.answer.hindered or {}
-        if hindered:
-            first = next(iter(hindered.values()))
+        blocked = self.answer.blocked or {}
+        if blocked:
+            first = next(iter(blocked.values()))
             raise Conflict(
-                f"The merge is blocked by {_named(list(hindered))} in the checkout ({first}). Commit, stash "
+                f"The merge is blocked by {_named(list(blocked))} in the checkout ({first}). Commit, stash "
                 "or move it, then merge again.",
                 reason="checkout_in_the_way",
-                details={"paths": dict(list(hindered.items())[:MAX_SHOWN])},
+                details={"paths": dict(list(blocked.items())[:MAX_SHOWN])},
             )
         if self.answer.conflicts and not self.answer.given:
             raise Conflict(
@@ -171,7 +172,7 @@ class Merging:
         self, git: GitFolder, wish: MergeWish, bringing: Bringing, theirs: str, answer: Merged
     ) -> Prepared | None:
         """Return how the target is brought into the workspace with the conflicts, when that is wanted."""
-        if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.hindered:
+        if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.blocked:
             return None
         changes = await differences(git, theirs, bringing.after)
         if any(one.is_submodule or is_odd(one.path) for one in changes):
@@ -250,8 +251,8 @@ class Merging:
         return Merged(
             wish.into,
             bringing.changes,
-            [_text(path) for path in bringing.conflicts],
-            {_text(path): reason for path, reason in sorted((bringing.hindered or {}).items())},
+            [address_of(path) for path in bringing.conflicts],
+            {address_of(path): reason for path, reason in sorted((bringing.blocked or {}).items())},
             await patch(git, bringing.before, bringing.after) if wish.dry_run else "",
         )
 
@@ -285,10 +286,6 @@ def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[st
 def _known(row: Workspace) -> tuple[str, ...]:
     written = (row.merged or {}).get("written")
     return () if written is None else (written,)
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "replace")
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ async def test_the_files_of_a_session_are_those_of_its_workspace(
     async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
         files = FileReader(driver.client, driver.project_id)
         place = await new_workplace(driver.client, driver.project_id)
-        own = {"session": place.session_id}
+        own = {"session_id": place.session_id}
         assert await files.names("newword", **own) == await files.names("newword") == []
         before = await files.entries("src", **own)
         assert list(before) == list(await files.entries("src")) == ["src/shop.py"]

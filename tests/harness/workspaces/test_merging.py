@@ -57,7 +57,7 @@ async def test_changes_arrive_as_edits_and_a_dry_run_changes_nothing(
     counted = {one["path"]: (one["additions"], one["deletions"]) for one in dry["files"]}
     assert counted["src/shop.py"] == (1, 1)
     assert "-line 3\n+three\n" in dry["diff"]
-    assert (dry["conflicts"], dry["hindered"], dry["workspace_state"]) == ([], {}, "ready")
+    assert (dry["conflicts"], dry["blocked"], dry["workspace_state"]) == ([], {}, "ready")
     done = await place.merge()
     assert [one["path"] for one in done["files"]] == [one["path"] for one in dry["files"]]
     assert done["workspace_state"] == "merged"
@@ -106,7 +106,7 @@ async def test_a_file_with_changes_of_the_user_is_named_and_nothing_is_written(
     assert refused["error"]["details"]["reason"] == "checkout_in_the_way", refused
     assert list(refused["error"]["details"]["paths"]) == [named]
     dry = await place.merge(dry_run=True)
-    assert list(dry["hindered"]) == [named]
+    assert list(dry["blocked"]) == [named]
     assert digest_of(project_root) == before
     assert (await place.look())["state"] == "ready"
 
