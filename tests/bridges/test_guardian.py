@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import os
 import signal
 import subprocess
@@ -247,6 +248,7 @@ async def test_a_guardian_that_does_not_listen_is_replaced(
 
 
 async def test_there_is_one_guardian_from_the_first_child_to_the_close(tmp_path: Path) -> None:
+    gc.collect()  # what tests before this one have left open
     before, open_before = children_of(os.getpid()), descriptors()
     children = ChildProcesses()
     assert children_of(os.getpid()).keys() <= before.keys()
@@ -263,6 +265,7 @@ async def test_there_is_one_guardian_from_the_first_child_to_the_close(tmp_path:
 
 
 async def test_a_daemon_that_closes_before_its_guardian_is_up_leaves_none(tmp_path: Path) -> None:
+    gc.collect()  # what tests before this one have left open
     before, open_before = children_of(os.getpid()), descriptors()
     for wait in (0, 1, 2):
         children = ChildProcesses()
