@@ -102,7 +102,7 @@ class AsyncChanges:
     ) -> models.ChangeDiffAnswer:
         """Show what changed in a file.
 
-        Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line.
+        Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line.
         """
         return await self._transport.model(
             Call(
@@ -123,8 +123,8 @@ class AsyncChanges:
     ) -> AsyncItems[models.ChangeAnswer]:
         """List the files that a session changed.
 
-        Files that git ignores are left out. What was uncommitted when the session began is no change of it.
-        Changes by commands and by people are in it, too.
+        The files that differ from the baseline, whoever changed them: agents, commands or people. Files that
+        git ignores are left out. Uncommitted changes from before the session are part of the baseline `start`.
         """
         return self._transport.items(
             Call(
@@ -145,9 +145,9 @@ class AsyncChanges:
         since: str | Omit = OMIT,
         idempotency_key: str | None = None,
     ) -> models.RevertAnswer:
-        """Take back a change of a file, or hunks of it.
+        """Revert a file, or hunks of it.
 
-        Conflict with the reason `changed_since` when the file is no longer what the difference was of.
+        Conflict with the reason `changed_since` when the file has changed since the diff.
         """
         return await self._transport.model(
             Call(
@@ -165,7 +165,7 @@ class AsyncChanges:
     ) -> models.RevertAnswer:
         """Undo a revert.
 
-        Conflict with the reason `changed_since` when a file is no longer as the revert left it.
+        Conflict with the reason `changed_since` when a file has changed since the revert.
         """
         return await self._transport.model(
             Call(
@@ -536,19 +536,19 @@ class AsyncFiles:
         self._transport = transport
 
     async def get_file_content(
-        self, project_id: str, *, path: str | None = None, session: str | None = None
+        self, project_id: str, *, path: str | None = None, session_id: str | None = None
     ) -> bytes:
         """Download a file of a project.
 
         The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
-        The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
-        get files that usually hold credentials (403, `secret_file`).
+        The connection breaks when the file changes during the download, unless it only grows. A read-only token
+        does not get files that usually hold credentials (403, `secret_file`).
         """
         return await self._transport.data(
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/content",
-                query={"path": path, "session": session},
+                query={"path": path, "session_id": session_id},
             )
         )
 
@@ -559,18 +559,18 @@ class AsyncFiles:
         line: int | None = None,
         limit: int | None = None,
         path: str | None = None,
-        session: str | None = None,
+        session_id: str | None = None,
     ) -> models.FileText:
         """Read lines of a text file of a project.
 
-        At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
-        (`binary_file`). Read-only tokens: as for the content.
+        At most 256 KiB of lines. The encoding is detected. A file that is not text is a conflict
+        (`binary_file`). For read-only tokens the rules of the content hold.
         """
         return await self._transport.model(
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/text",
-                query={"line": line, "limit": limit, "path": path, "session": session},
+                query={"line": line, "limit": limit, "path": path, "session_id": session_id},
             ),
             models.FileText,
         )
@@ -584,12 +584,12 @@ class AsyncFiles:
         limit: int | None = None,
         cursor: str | None = None,
         path: str | None = None,
-        session: str | None = None,
+        session_id: str | None = None,
     ) -> AsyncItems[models.FileEntry]:
         """List a folder of a project.
 
-        Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
-        leaves out is shown with all that is in it when `path` names it.
+        Symbolic links are listed and not followed. Sizes and times are current. An ignored folder is listed
+        with all its content when `path` names it.
         """
         return self._transport.items(
             Call(
@@ -601,7 +601,7 @@ class AsyncFiles:
                     "limit": limit,
                     "cursor": cursor,
                     "path": path,
-                    "session": session,
+                    "session_id": session_id,
                 },
             ),
             models.FileEntry,
@@ -614,19 +614,19 @@ class AsyncFiles:
         q: str | None = None,
         kind: Literal["any", "file", "folder"] | None = None,
         limit: int | None = None,
-        session: str | None = None,
+        session_id: str | None = None,
     ) -> AsyncItems[models.FileHit]:
         """Search files of a project by name.
 
-        What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
-        name count more; of equals the shorter name is first, then what was changed last. The first search of a
-        project takes longer: it lists the files.
+        Ignored files are not found. Consecutive letters, and letters at word starts and in the file's own
+        name, score higher. Among equal scores the shorter path is first, then the file changed last. The first
+        search of a project takes longer, because it lists the files.
         """
         return self._transport.items(
             Call(
                 "GET",
                 f"/api/v1/projects/{part(project_id)}/files/search",
-                query={"q": q, "kind": kind, "limit": limit, "session": session},
+                query={"q": q, "kind": kind, "limit": limit, "session_id": session_id},
             ),
             models.FileHit,
         )
@@ -2012,8 +2012,7 @@ class AsyncSessions:
     ) -> AsyncSession:
         """Create a session.
 
-        With a `workspace` of its own, the answer does not wait until that is there: the first run does.
-        `workspace.updated` reports how it goes.
+        The answer does not wait for a `workspace`; the first run does. `workspace.updated` reports states.
         """
         return await self._transport.session(
             Call(
@@ -2342,7 +2341,7 @@ class AsyncWorkspaces:
     async def discard(self, session_id: str) -> models.WorkspaceAnswer:
         """Discard a workspace.
 
-        Its folder is removed after `workspaces.undo_days`; until then it can be taken back.
+        Its folder is removed after `workspaces.undo_days`; until then `undo` restores it.
         """
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/discard"), models.WorkspaceAnswer
@@ -2351,7 +2350,7 @@ class AsyncWorkspaces:
     async def get(self, session_id: str) -> models.WorkspaceAnswer:
         """Show a session's workspace.
 
-        `kind` is `shared` for a session in the project's own folder.
+        `kind` is `shared` for a session in the project's folder.
         """
         return await self._transport.model(
             Call("GET", f"/api/v1/sessions/{part(session_id)}/workspace"), models.WorkspaceAnswer
@@ -2360,7 +2359,7 @@ class AsyncWorkspaces:
     async def keep(self, session_id: str) -> models.WorkspaceAnswer:
         """Keep a workspace's branch, remove its folder.
 
-        The branch is in the project's repository then, with everything that the workspace held.
+        The project's repository gets the branch, with everything that the workspace holds.
         """
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/keep"), models.WorkspaceAnswer
@@ -2371,7 +2370,7 @@ class AsyncWorkspaces:
     ) -> AsyncItems[models.WorkspaceAnswer]:
         """List a project's workspaces, newest first.
 
-        Includes those whose folder is removed already (`removed_at`).
+        Includes removed workspaces (`removed_at`).
         """
         return self._transport.items(
             Call(
@@ -2392,12 +2391,11 @@ class AsyncWorkspaces:
         message: str | None | Omit = OMIT,
         strategy: Literal["squash", "merge"] | Omit = OMIT,
     ) -> models.MergeAnswer:
-        """Bring a workspace's changes back.
+        """Merge a workspace's changes.
 
-        Everything is computed first, and written whole or not at all. `conflict` with the reason
-        `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
-        changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
-        again.
+        All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+        same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
+        `details.paths` names them. The workspace stays, and can be merged again.
         """
         return await self._transport.model(
             Call(
@@ -2417,7 +2415,7 @@ class AsyncWorkspaces:
         )
 
     async def undo(self, session_id: str) -> models.WorkspaceAnswer:
-        """Take back a discarded workspace."""
+        """Restore a discarded workspace."""
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/undo"), models.WorkspaceAnswer
         )

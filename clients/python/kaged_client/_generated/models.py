@@ -145,9 +145,9 @@ class ChangeAnswer(Model):
     old_path: str | None
     """The earlier name of a renamed file."""
     others: bool
-    """Whether it holds something else than these calls wrote, by a command or a person."""
+    """Whether a command or a person changed it, too: these calls do not explain it all."""
     path: str
-    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]
 
 
@@ -160,7 +160,7 @@ class ChangeDiffAnswer(Model):
     """The newest 50 calls of agents that wrote it, the oldest first."""
     deletions: int | None
     digest: str
-    """Names this state of the file, for a revert."""
+    """Identifies this state of the file, for a revert."""
     hunks: list[HunkAnswer] | None
     new_encoding: str | None
     new_mode: str | None
@@ -175,12 +175,12 @@ class ChangeDiffAnswer(Model):
     old_text: str | None
     """With `content`: the whole text, up to 1 MB."""
     others: bool
-    """Whether it holds something else than these calls wrote, by a command or a person."""
+    """Whether a command or a person changed it, too: these calls do not explain it all."""
     path: str
-    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]
     truncated: bool
-    """Whether hunks are left out after 4 MB."""
+    """Whether hunks beyond 4 MB are left out."""
 
 
 class ChangeSession(Model):
@@ -303,18 +303,18 @@ class CommentOnIssue(Model):
 
 
 class CommitFiles(Model):
-    """What to commit: what is staged, or with `paths` these files as they are now, and nothing else."""
+    """What to commit: what is staged, or only `paths` as they are now."""
 
     allow_empty: bool = False
     amend: bool = False
     """Replace the last commit."""
     hooks: bool = False
-    """Run the hooks of the repository, which needs a trusted project."""
+    """Run the hooks of the repository. The project must be trusted."""
     message: str | None = None
-    """An amended commit keeps its own without one."""
+    """Without it an amended commit keeps its message."""
     paths: list[str] | None = None
     unsigned: bool = False
-    """Commit without a signature where git's settings want one."""
+    """Commit without a signature even if git's settings require one."""
 
 
 class CompactAnswer(Model):
@@ -397,14 +397,14 @@ class CostSplit(Model):
 
 
 class CreateBranch(Model):
-    """A new branch. It begins at `from`, a commit or branch; without it at the current commit."""
+    """A new branch. It starts at `from`, a commit or branch (default: the current commit)."""
 
     _wire_names = {"from_": "from"}
 
     name: str
     from_: str | None = None
     switch: bool = False
-    """Check it out as well."""
+    """Also check it out."""
 
 
 class CreateIssue(Model):
@@ -441,7 +441,7 @@ class CreateSession(Model):
     """Overrides of the project file for this session."""
     title: str | None = None
     workspace: Literal["shared", "worktree"] | WorkspaceWish | None = None
-    """Where it works: `shared` is the project's folder, `worktree` a folder of its own. Without it, the project file says so."""
+    """Where the session works: `shared` is the project's folder, `worktree` its own clone. The project file has the default."""
 
 
 class CreateTodo(Model):
@@ -621,7 +621,7 @@ class FileChangeAnswer(Model):
     change: Literal["modified", "created", "deleted"]
     diff: str | None
     path: str
-    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
 
 
 class FileEntry(Model):
@@ -633,7 +633,7 @@ class FileEntry(Model):
     git: Literal["M", "A", "D", "R", "U", "?"] | None
     """Compared with the last commit: modified, added, deleted, renamed, unmerged, or not tracked. Null where nothing has changed. A deleted file is listed, too."""
     ignored: bool
-    """Whether `.gitignore` leaves it out."""
+    """Whether git ignores it."""
     kind: Literal["file", "folder", "link", "other"]
     modified_at: datetime | None
     name: str
@@ -651,7 +651,7 @@ class FileEntry(Model):
 
 
 class FileHit(Model):
-    """A file or folder whose name fits."""
+    """A file or folder whose path matches."""
 
     kind: Literal["file", "folder"]
     modified_at: datetime | None
@@ -660,16 +660,16 @@ class FileHit(Model):
     path: str
     """Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     positions: list[int]
-    """The indexes of the characters of `path` that fit, in code points from 0. None for a `~bytes:` path."""
+    """The indexes of the characters of `path` that match, in code points from 0. Empty for a `~bytes:` path."""
     score: int
-    """The more, the better; comparable within one answer."""
+    """A higher score is better; comparable within one answer."""
 
 
 class FileLeftAnswer(Model):
     """A file that is not restored, and why."""
 
     path: str
-    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     reason: str
 
 
@@ -733,21 +733,21 @@ class FsRequirementAnswer(Model):
 
 
 class GitBranchAnswer(Model):
-    """A branch of the repository, or with `remote` what is known of one elsewhere."""
+    """A branch of the repository, or with `remote` a remote-tracking branch."""
 
     ahead: int
     behind: int
     commit: str
     current: bool
     elsewhere: bool
-    """Another working tree of the repository has it checked out."""
+    """Whether another working tree has it checked out."""
     name: str
     remote: bool
     subject: str
     """The first line of its newest commit."""
     upstream: str | None
     upstream_gone: bool
-    """Its upstream branch is not there any more."""
+    """Whether its upstream branch no longer exists."""
 
 
 class GitCommitAnswer(Model):
@@ -773,7 +773,7 @@ class GitCountsAnswer(Model):
 
 
 class GitDiffAnswer(Model):
-    """The difference of one file. A hunk-less one is binary, or differs in its mode alone."""
+    """The diff of one file. It has no hunks when the file is binary, or only its mode differs."""
 
     binary: bool
     hunks: list[GitHunkAnswer]
@@ -789,7 +789,7 @@ class GitFileAnswer(Model):
     conflict: str | None
     """How both sides of a merge changed it, as `both_modified`."""
     old_path: str | None
-    """Of a staged rename."""
+    """The earlier path of a staged rename."""
     path: str
     """Relative to the project. A name that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     staged: Literal["added", "modified", "deleted", "renamed", "type_changed"] | None
@@ -808,13 +808,13 @@ class GitHeadAnswer(Model):
 
 
 class GitHunkAnswer(Model):
-    """Some changed lines with those around them."""
+    """A hunk of a diff."""
 
     digest: str
-    """Names the hunk when it is staged or unstaged."""
+    """Identifies the hunk, to stage or unstage it."""
     header: str
     lines: list[list[Any]]
-    """The kind of each line and its text; `\\` marks a last line without a line end."""
+    """The sign of each line and its text; `\\` marks a last line without a newline."""
     new_lines: int
     new_start: int
     old_lines: int
@@ -923,12 +923,12 @@ class HookTestRequest(Model):
 
 
 class HunkAnswer(Model):
-    """A piece of a difference. Each line is its sign and its text without the newline: `" "` in both, `"-"`
-    in the old, `"+"` in the new file. After a line, `"\\\\"` says that no newline ends its file.
+    """A hunk of a diff. Each line is its sign and its text without the newline: `" "` in both files, `"-"` in
+    the old, `"+"` in the new one. `"\\\\"` marks a last line without a newline.
     """
 
     digest: str
-    """Names this hunk of this state of the file, for a revert."""
+    """Identifies this hunk in this state of the file, for a revert."""
     header: str
     lines: list[list[Any]]
     new_lines: int
@@ -980,7 +980,7 @@ class ImportedSessionDetail(Model):
     updated_at: datetime
     warnings: list[str]
     workspace_id: str | None
-    """The folder of its own that it works in; null: the project's."""
+    """Its workspace; null when it works in the project's folder."""
 
 
 class InteractionAnswer(Model):
@@ -1128,7 +1128,7 @@ class IssueUpdateAnswer(Model):
 
 
 class LastMerge(Model):
-    """What was last brought back: into the checkout (`working_tree`) or a branch, with its commit."""
+    """The last merge: into the checkout's files (`working_tree`), or a branch, with its commit."""
 
     at: datetime
     into: str
@@ -1179,7 +1179,7 @@ class ListedSession(Model):
     title: str
     updated_at: datetime
     workspace_id: str | None
-    """The folder of its own that it works in; null: the project's."""
+    """Its workspace; null when it works in the project's folder."""
     last_run: LastRun | None = None
     """The newest run of the root agent."""
     pending_interactions: int = 0
@@ -1250,19 +1250,19 @@ class McpToolAnswer(Model):
 
 
 class MergeAnswer(Model):
-    """What a merge has changed, or with `dry_run` would change. `conflicts` are files that both sides have
-    changed, `hindered` files that cannot be written, with the reason; with either nothing is merged. `diff`
-    is text, up to 1 MB, and only there for a dry run.
+    """What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
+    the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
+    merged. `diff` is text up to 1 MB, and empty without `dry_run`.
     """
 
+    blocked: dict[str, str]
     commit: str | None
     conflicts: list[str]
     diff: str
     dry_run: bool
     files: list[MergedFile]
     given_to_agent: bool
-    """Whether the conflicts are the agent's now; nothing was merged."""
-    hindered: dict[str, str]
+    """Whether the agent was given the conflicts. Nothing is merged then."""
     into: str
     workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
 
@@ -1271,13 +1271,13 @@ class MergeWorkspace(Model):
     """`MergeWorkspace` of the interface."""
 
     conflicts: Literal["refuse", "agent"] = "refuse"
-    """`agent`: where both sides have changed the same lines, the target's changes come into the workspace with conflict markers, and the agent is told. Merge again afterwards."""
+    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
     dry_run: bool = False
     into: str = "working_tree"
-    """`working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch, which gets a commit; a checkout that has it changes with it."""
+    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too."""
     message: str | None = None
     strategy: Literal["squash", "merge"] = "squash"
-    """For a branch: one commit, or one that keeps those of the workspace."""
+    """On a branch: one commit, or a merge commit that keeps those of the workspace."""
 
 
 class MergedFile(Model):
@@ -1286,6 +1286,7 @@ class MergedFile(Model):
     additions: int | None
     deletions: int | None
     path: str
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "mode"]
 
 
@@ -1608,13 +1609,13 @@ class ResumedAnswer(Model):
 
 
 class RevertAnswer(Model):
-    """A revert. `files` are those that it wrote or removed; of a renamed file there are two."""
+    """A revert. `files` are those that it wrote or removed: two for a renamed file."""
 
     created_at: datetime
     created_by: str
     files: list[str]
     hunks: int | None
-    """How many hunks were taken back; null for the whole file."""
+    """How many hunks were reverted; null for the whole file."""
     id: str
     path: str
     session_id: str
@@ -1624,14 +1625,14 @@ class RevertAnswer(Model):
 
 
 class RevertChange(Model):
-    """What is taken back: the file, or some hunks of its difference."""
+    """What to revert: a file, or some of its hunks."""
 
     path: str
-    """Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64."""
+    """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     digest: str | None = None
-    """The `digest` of the difference that was looked at."""
+    """The `digest` of the diff that was looked at."""
     hunks: list[str] | None = None
-    """The `digest` of each hunk, from one answer; without it the whole file."""
+    """The `digest` of each hunk, all from one answer. Without it, the whole file."""
     since: str = "start"
     """The baseline, as in the list."""
 
@@ -1828,7 +1829,7 @@ class SessionDetail(Model):
     tokens: Tokens
     updated_at: datetime
     workspace_id: str | None
-    """The folder of its own that it works in; null: the project's."""
+    """Its workspace; null when it works in the project's folder."""
 
 
 class SessionOverrides(Model):
@@ -2218,8 +2219,8 @@ class WorkflowRunSummary(Model):
 
 
 class WorkspaceAnswer(Model):
-    """The folder that a session works in. Without one of its own, `kind` is `shared` and `id` null: it is the
-    project's. `detail` says what is wrong, or worth knowing.
+    """Where a session works. For a session in the project's folder `kind` is `shared` and `id` is null.
+    `detail` is a problem or a remark.
     """
 
     base: str | None
@@ -2230,28 +2231,28 @@ class WorkspaceAnswer(Model):
     detail: str | None
     ended_at: datetime | None
     first_port: int | None
-    """The first of `ports` free ports that are reserved for it."""
+    """The first of `ports` consecutive ports reserved for it."""
     id: str | None
     kind: Literal["shared", "worktree", "copy"]
     merged: LastMerge | None
     ports: int
     project_id: str
     removed_at: datetime | None
-    """When its folder was removed: it cannot be taken back then."""
+    """When its folder was removed. It cannot be restored then."""
     root: str
     session_id: str | None
     setup_log: str | None
-    """What the project's `setup` said, the last 64 KB of it."""
+    """The last 64 KB of output of the project's `setup`."""
     size_bytes: int
     state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
     updated_at: datetime
 
 
 class WorkspaceWish(Model):
-    """The folder that a session is to work in."""
+    """Where a session works."""
 
     base: str = "head"
-    """What it begins with: `head` (the last commit), `working` (with the uncommitted changes of the checkout), or a branch, a tag or a commit."""
+    """What the workspace starts from: `head` (the last commit), `working` (also the uncommitted changes of the checkout), or a branch, a tag or a commit."""
     kind: Literal["shared", "worktree"] = "worktree"
 
 

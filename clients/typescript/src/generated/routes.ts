@@ -286,8 +286,8 @@ export interface paths {
         };
         /**
          * List a folder of a project
-         * @description Links are listed and not followed. Sizes and times are of this moment. A folder that `.gitignore`
-         *     leaves out is shown with all that is in it when `path` names it.
+         * @description Symbolic links are listed and not followed. Sizes and times are current. An ignored folder is listed
+         *     with all its content when `path` names it.
          */
         get: operations["list_files"];
         put?: never;
@@ -308,8 +308,8 @@ export interface paths {
         /**
          * Download a file of a project
          * @description The bytes as they are. `Range` may request one range, `If-None-Match` and `If-Range` take the `ETag`.
-         *     The connection breaks when the file changes meanwhile, but for one that grows. A read-only token does not
-         *     get files that usually hold credentials (403, `secret_file`).
+         *     The connection breaks when the file changes during the download, unless it only grows. A read-only token
+         *     does not get files that usually hold credentials (403, `secret_file`).
          */
         get: operations["get_file_content"];
         put?: never;
@@ -329,9 +329,9 @@ export interface paths {
         };
         /**
          * Search files of a project by name
-         * @description What `.gitignore` leaves out is not found. Letters in a row, at the starts of words and in a file's own
-         *     name count more; of equals the shorter name is first, then what was changed last. The first search of a
-         *     project takes longer: it lists the files.
+         * @description Ignored files are not found. Consecutive letters, and letters at word starts and in the file's own
+         *     name, score higher. Among equal scores the shorter path is first, then the file changed last. The first
+         *     search of a project takes longer, because it lists the files.
          */
         get: operations["search_files"];
         put?: never;
@@ -351,8 +351,8 @@ export interface paths {
         };
         /**
          * Read lines of a text file of a project
-         * @description At most 256 KiB of lines. The encoding is found out; a file that is no text is a conflict
-         *     (`binary_file`). Read-only tokens: as for the content.
+         * @description At most 256 KiB of lines. The encoding is detected. A file that is not text is a conflict
+         *     (`binary_file`). For read-only tokens the rules of the content hold.
          */
         get: operations["get_file_text"];
         put?: never;
@@ -1046,7 +1046,7 @@ export interface paths {
         };
         /**
          * List a project's workspaces, newest first
-         * @description Includes those whose folder is removed already (`removed_at`).
+         * @description Includes removed workspaces (`removed_at`).
          */
         get: operations["list_workspaces"];
         put?: never;
@@ -1190,8 +1190,7 @@ export interface paths {
         put?: never;
         /**
          * Create a session
-         * @description With a `workspace` of its own, the answer does not wait until that is there: the first run does.
-         *     `workspace.updated` reports how it goes.
+         * @description The answer does not wait for a `workspace`; the first run does. `workspace.updated` reports states.
          */
         post: operations["create_session"];
         delete?: never;
@@ -1297,8 +1296,8 @@ export interface paths {
         };
         /**
          * List the files that a session changed
-         * @description Files that git ignores are left out. What was uncommitted when the session began is no change of it.
-         *     Changes by commands and by people are in it, too.
+         * @description The files that differ from the baseline, whoever changed them: agents, commands or people. Files that
+         *     git ignores are left out. Uncommitted changes from before the session are part of the baseline `start`.
          */
         get: operations["list_changes"];
         put?: never;
@@ -1319,8 +1318,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a change of a file, or hunks of it
-         * @description Conflict with the reason `changed_since` when the file is no longer what the difference was of.
+         * Revert a file, or hunks of it
+         * @description Conflict with the reason `changed_since` when the file has changed since the diff.
          */
         post: operations["revert_change"];
         delete?: never;
@@ -1340,7 +1339,7 @@ export interface paths {
         put?: never;
         /**
          * Undo a revert
-         * @description Conflict with the reason `changed_since` when a file is no longer as the revert left it.
+         * @description Conflict with the reason `changed_since` when a file has changed since the revert.
          */
         post: operations["undo_revert"];
         delete?: never;
@@ -1358,7 +1357,7 @@ export interface paths {
         };
         /**
          * Show what changed in a file
-         * @description Lines are in Unicode, whatever the file's encoding. A CR before the newline belongs to the line.
+         * @description Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line.
          */
         get: operations["get_change"];
         put?: never;
@@ -2100,7 +2099,7 @@ export interface paths {
         };
         /**
          * Show a session's workspace
-         * @description `kind` is `shared` for a session in the project's own folder.
+         * @description `kind` is `shared` for a session in the project's folder.
          */
         get: operations["get_workspace"];
         put?: never;
@@ -2122,7 +2121,7 @@ export interface paths {
         put?: never;
         /**
          * Discard a workspace
-         * @description Its folder is removed after `workspaces.undo_days`; until then it can be taken back.
+         * @description Its folder is removed after `workspaces.undo_days`; until then `undo` restores it.
          */
         post: operations["discard_workspace"];
         delete?: never;
@@ -2142,7 +2141,7 @@ export interface paths {
         put?: never;
         /**
          * Keep a workspace's branch, remove its folder
-         * @description The branch is in the project's repository then, with everything that the workspace held.
+         * @description The project's repository gets the branch, with everything that the workspace holds.
          */
         post: operations["keep_workspace"];
         delete?: never;
@@ -2161,11 +2160,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Bring a workspace's changes back
-         * @description Everything is computed first, and written whole or not at all. `conflict` with the reason
-         *     `merge_conflicts` when both sides have changed the same lines, `checkout_in_the_way` when a file has
-         *     changes that are not committed; `details.paths` names them. The workspace stays, and can be merged
-         *     again.
+         * Merge a workspace's changes
+         * @description All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+         *     same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
+         *     `details.paths` names them. The workspace stays, and can be merged again.
          */
         post: operations["merge_workspace"];
         delete?: never;
@@ -2183,7 +2181,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back a discarded workspace */
+        /** Restore a discarded workspace */
         post: operations["undo_workspace"];
         delete?: never;
         options?: never;
@@ -2857,12 +2855,12 @@ export interface components {
             old_path: string | null;
             /**
              * Others
-             * @description Whether it holds something else than these calls wrote, by a command or a person.
+             * @description Whether a command or a person changed it, too: these calls do not explain it all.
              */
             others: boolean;
             /**
              * Path
-             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
             /**
@@ -2889,7 +2887,7 @@ export interface components {
             deletions: number | null;
             /**
              * Digest
-             * @description Names this state of the file, for a revert.
+             * @description Identifies this state of the file, for a revert.
              */
             digest: string;
             /** Hunks */
@@ -2924,12 +2922,12 @@ export interface components {
             old_text: string | null;
             /**
              * Others
-             * @description Whether it holds something else than these calls wrote, by a command or a person.
+             * @description Whether a command or a person changed it, too: these calls do not explain it all.
              */
             others: boolean;
             /**
              * Path
-             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
             /**
@@ -2939,7 +2937,7 @@ export interface components {
             status: "added" | "modified" | "deleted" | "renamed" | "mode";
             /**
              * Truncated
-             * @description Whether hunks are left out after 4 MB.
+             * @description Whether hunks beyond 4 MB are left out.
              */
             truncated: boolean;
         };
@@ -3389,7 +3387,7 @@ export interface components {
         };
         /**
          * CommitFiles
-         * @description What to commit: what is staged, or with `paths` these files as they are now, and nothing else.
+         * @description What to commit: what is staged, or only `paths` as they are now.
          * @example {
          *       "message": "Fix the total of the basket"
          *     }
@@ -3408,20 +3406,20 @@ export interface components {
             amend?: boolean;
             /**
              * Hooks
-             * @description Run the hooks of the repository, which needs a trusted project.
+             * @description Run the hooks of the repository. The project must be trusted.
              * @default false
              */
             hooks?: boolean;
             /**
              * Message
-             * @description An amended commit keeps its own without one.
+             * @description Without it an amended commit keeps its message.
              */
             message?: string | null;
             /** Paths */
             paths?: string[] | null;
             /**
              * Unsigned
-             * @description Commit without a signature where git's settings want one.
+             * @description Commit without a signature even if git's settings require one.
              * @default false
              */
             unsigned?: boolean;
@@ -3614,7 +3612,7 @@ export interface components {
         };
         /**
          * CreateBranch
-         * @description A new branch. It begins at `from`, a commit or branch; without it at the current commit.
+         * @description A new branch. It starts at `from`, a commit or branch (default: the current commit).
          * @example {
          *       "name": "fix-total",
          *       "switch": true
@@ -3627,7 +3625,7 @@ export interface components {
             name: string;
             /**
              * Switch
-             * @description Check it out as well.
+             * @description Also check it out.
              * @default false
              */
             switch?: boolean;
@@ -3714,7 +3712,7 @@ export interface components {
             title?: string | null;
             /**
              * Workspace
-             * @description Where it works: `shared` is the project's folder, `worktree` a folder of its own. Without it, the project file says so.
+             * @description Where the session works: `shared` is the project's folder, `worktree` its own clone. The project file has the default.
              */
             workspace?: ("shared" | "worktree") | components["schemas"]["WorkspaceWish"] | null;
         };
@@ -4096,7 +4094,7 @@ export interface components {
             diff: string | null;
             /**
              * Path
-             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
         };
@@ -4121,7 +4119,7 @@ export interface components {
             git: ("M" | "A" | "D" | "R" | "U" | "?") | null;
             /**
              * Ignored
-             * @description Whether `.gitignore` leaves it out.
+             * @description Whether git ignores it.
              */
             ignored: boolean;
             /**
@@ -4161,7 +4159,7 @@ export interface components {
         };
         /**
          * FileHit
-         * @description A file or folder whose name fits.
+         * @description A file or folder whose path matches.
          */
         FileHit: {
             /**
@@ -4183,23 +4181,23 @@ export interface components {
             path: string;
             /**
              * Positions
-             * @description The indexes of the characters of `path` that fit, in code points from 0. None for a `~bytes:` path.
+             * @description The indexes of the characters of `path` that match, in code points from 0. Empty for a `~bytes:` path.
              */
             positions: number[];
             /**
              * Score
-             * @description The more, the better; comparable within one answer.
+             * @description A higher score is better; comparable within one answer.
              */
             score: number;
         };
         /**
          * FileHits
-         * @description The names that fit best, the best first, on one page.
+         * @description The best matches, the best first, on one page.
          */
         FileHits: {
             /**
              * Complete
-             * @description False when there are more files than are looked through.
+             * @description False when there are more files than are searched.
              */
             complete: boolean;
             /** Items */
@@ -4211,7 +4209,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Searched
-             * @description How many files were looked through.
+             * @description How many files were searched.
              */
             searched: number;
             /**
@@ -4227,7 +4225,7 @@ export interface components {
         FileLeftAnswer: {
             /**
              * Path
-             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
             /** Reason */
@@ -4386,7 +4384,7 @@ export interface components {
         };
         /**
          * GitBranchAnswer
-         * @description A branch of the repository, or with `remote` what is known of one elsewhere.
+         * @description A branch of the repository, or with `remote` a remote-tracking branch.
          */
         GitBranchAnswer: {
             /** Ahead */
@@ -4399,7 +4397,7 @@ export interface components {
             current: boolean;
             /**
              * Elsewhere
-             * @description Another working tree of the repository has it checked out.
+             * @description Whether another working tree has it checked out.
              */
             elsewhere: boolean;
             /** Name */
@@ -4415,7 +4413,7 @@ export interface components {
             upstream: string | null;
             /**
              * Upstream Gone
-             * @description Its upstream branch is not there any more.
+             * @description Whether its upstream branch no longer exists.
              */
             upstream_gone: boolean;
         };
@@ -4459,7 +4457,7 @@ export interface components {
         };
         /**
          * GitDiffAnswer
-         * @description The difference of one file. A hunk-less one is binary, or differs in its mode alone.
+         * @description The diff of one file. It has no hunks when the file is binary, or only its mode differs.
          */
         GitDiffAnswer: {
             /** Binary */
@@ -4487,7 +4485,7 @@ export interface components {
             conflict: string | null;
             /**
              * Old Path
-             * @description Of a staged rename.
+             * @description The earlier path of a staged rename.
              */
             old_path: string | null;
             /**
@@ -4522,19 +4520,19 @@ export interface components {
         };
         /**
          * GitHunkAnswer
-         * @description Some changed lines with those around them.
+         * @description A hunk of a diff.
          */
         GitHunkAnswer: {
             /**
              * Digest
-             * @description Names the hunk when it is staged or unstaged.
+             * @description Identifies the hunk, to stage or unstage it.
              */
             digest: string;
             /** Header */
             header: string;
             /**
              * Lines
-             * @description The kind of each line and its text; `\` marks a last line without a line end.
+             * @description The sign of each line and its text; `\` marks a last line without a newline.
              */
             lines: [
                 " " | "-" | "+" | "\\",
@@ -4614,12 +4612,12 @@ export interface components {
             next_cursor: string | null;
             /**
              * Operation
-             * @description What has been begun with git and not ended.
+             * @description The operation in progress.
              */
             operation: ("rebase" | "am" | "merge" | "cherry_pick" | "revert" | "bisect") | null;
             /**
              * Staged Outside
-             * @description Files that are staged in the repository outside of the project; a commit has them, too.
+             * @description Staged files outside of the project. A commit without `paths` includes them.
              */
             staged_outside: number;
             /**
@@ -4851,13 +4849,13 @@ export interface components {
         };
         /**
          * HunkAnswer
-         * @description A piece of a difference. Each line is its sign and its text without the newline: `" "` in both, `"-"`
-         *     in the old, `"+"` in the new file. After a line, `"\\"` says that no newline ends its file.
+         * @description A hunk of a diff. Each line is its sign and its text without the newline: `" "` in both files, `"-"` in
+         *     the old, `"+"` in the new one. `"\\"` marks a last line without a newline.
          */
         HunkAnswer: {
             /**
              * Digest
-             * @description Names this hunk of this state of the file, for a revert.
+             * @description Identifies this hunk in this state of the file, for a revert.
              */
             digest: string;
             /** Header */
@@ -4984,7 +4982,7 @@ export interface components {
             warnings: string[];
             /**
              * Workspace Id
-             * @description The folder of its own that it works in; null: the project's.
+             * @description Its workspace; null when it works in the project's folder.
              */
             workspace_id: string | null;
         };
@@ -5345,7 +5343,7 @@ export interface components {
         };
         /**
          * LastMerge
-         * @description What was last brought back: into the checkout (`working_tree`) or a branch, with its commit.
+         * @description The last merge: into the checkout's files (`working_tree`), or a branch, with its commit.
          */
         LastMerge: {
             /**
@@ -5459,7 +5457,7 @@ export interface components {
             updated_at: string;
             /**
              * Workspace Id
-             * @description The folder of its own that it works in; null: the project's.
+             * @description Its workspace; null when it works in the project's folder.
              */
             workspace_id: string | null;
         };
@@ -5624,11 +5622,15 @@ export interface components {
         };
         /**
          * MergeAnswer
-         * @description What a merge has changed, or with `dry_run` would change. `conflicts` are files that both sides have
-         *     changed, `hindered` files that cannot be written, with the reason; with either nothing is merged. `diff`
-         *     is text, up to 1 MB, and only there for a dry run.
+         * @description What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
+         *     the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
+         *     merged. `diff` is text up to 1 MB, and empty without `dry_run`.
          */
         MergeAnswer: {
+            /** Blocked */
+            blocked: {
+                [key: string]: string;
+            };
             /** Commit */
             commit: string | null;
             /** Conflicts */
@@ -5641,13 +5643,9 @@ export interface components {
             files: components["schemas"]["MergedFile"][];
             /**
              * Given To Agent
-             * @description Whether the conflicts are the agent's now; nothing was merged.
+             * @description Whether the agent was given the conflicts. Nothing is merged then.
              */
             given_to_agent: boolean;
-            /** Hindered */
-            hindered: {
-                [key: string]: string;
-            };
             /** Into */
             into: string;
             /**
@@ -5666,7 +5664,7 @@ export interface components {
         MergeWorkspace: {
             /**
              * Conflicts
-             * @description `agent`: where both sides have changed the same lines, the target's changes come into the workspace with conflict markers, and the agent is told. Merge again afterwards.
+             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards.
              * @default refuse
              * @enum {string}
              */
@@ -5678,7 +5676,7 @@ export interface components {
             dry_run?: boolean;
             /**
              * Into
-             * @description `working_tree`: the checkout's files change, and nothing is committed. Otherwise a branch, which gets a commit; a checkout that has it changes with it.
+             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too.
              * @default working_tree
              */
             into?: string;
@@ -5686,7 +5684,7 @@ export interface components {
             message?: string | null;
             /**
              * Strategy
-             * @description For a branch: one commit, or one that keeps those of the workspace.
+             * @description On a branch: one commit, or a merge commit that keeps those of the workspace.
              * @default squash
              * @enum {string}
              */
@@ -5701,7 +5699,10 @@ export interface components {
             additions: number | null;
             /** Deletions */
             deletions: number | null;
-            /** Path */
+            /**
+             * Path
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
+             */
             path: string;
             /**
              * Status
@@ -6696,7 +6697,7 @@ export interface components {
         };
         /**
          * RevertAnswer
-         * @description A revert. `files` are those that it wrote or removed; of a renamed file there are two.
+         * @description A revert. `files` are those that it wrote or removed: two for a renamed file.
          */
         RevertAnswer: {
             /**
@@ -6711,7 +6712,7 @@ export interface components {
             files: string[];
             /**
              * Hunks
-             * @description How many hunks were taken back; null for the whole file.
+             * @description How many hunks were reverted; null for the whole file.
              */
             hunks: number | null;
             /** Id */
@@ -6729,7 +6730,7 @@ export interface components {
         };
         /**
          * RevertChange
-         * @description What is taken back: the file, or some hunks of its difference.
+         * @description What to revert: a file, or some of its hunks.
          * @example {
          *       "path": "bakery/basket.py"
          *     }
@@ -6737,17 +6738,17 @@ export interface components {
         RevertChange: {
             /**
              * Digest
-             * @description The `digest` of the difference that was looked at.
+             * @description The `digest` of the diff that was looked at.
              */
             digest?: string | null;
             /**
              * Hunks
-             * @description The `digest` of each hunk, from one answer; without it the whole file.
+             * @description The `digest` of each hunk, all from one answer. Without it, the whole file.
              */
             hunks?: string[] | null;
             /**
              * Path
-             * @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64.
+             * @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
              */
             path: string;
             /**
@@ -7144,7 +7145,7 @@ export interface components {
             updated_at: string;
             /**
              * Workspace Id
-             * @description The folder of its own that it works in; null: the project's.
+             * @description Its workspace; null when it works in the project's folder.
              */
             workspace_id: string | null;
         };
@@ -7950,8 +7951,8 @@ export interface components {
         };
         /**
          * WorkspaceAnswer
-         * @description The folder that a session works in. Without one of its own, `kind` is `shared` and `id` null: it is the
-         *     project's. `detail` says what is wrong, or worth knowing.
+         * @description Where a session works. For a session in the project's folder `kind` is `shared` and `id` is null.
+         *     `detail` is a problem or a remark.
          */
         WorkspaceAnswer: {
             /** Base */
@@ -7974,7 +7975,7 @@ export interface components {
             ended_at: string | null;
             /**
              * First Port
-             * @description The first of `ports` free ports that are reserved for it.
+             * @description The first of `ports` consecutive ports reserved for it.
              */
             first_port: number | null;
             /** Id */
@@ -7991,7 +7992,7 @@ export interface components {
             project_id: string;
             /**
              * Removed At
-             * @description When its folder was removed: it cannot be taken back then.
+             * @description When its folder was removed. It cannot be restored then.
              */
             removed_at: string | null;
             /** Root */
@@ -8000,7 +8001,7 @@ export interface components {
             session_id: string | null;
             /**
              * Setup Log
-             * @description What the project's `setup` said, the last 64 KB of it.
+             * @description The last 64 KB of output of the project's `setup`.
              */
             setup_log: string | null;
             /** Size Bytes */
@@ -8019,7 +8020,7 @@ export interface components {
         };
         /**
          * WorkspaceWish
-         * @description The folder that a session is to work in.
+         * @description Where a session works.
          * @example {
          *       "base": "head",
          *       "kind": "worktree"
@@ -8028,7 +8029,7 @@ export interface components {
         WorkspaceWish: {
             /**
              * Base
-             * @description What it begins with: `head` (the last commit), `working` (with the uncommitted changes of the checkout), or a branch, a tag or a commit.
+             * @description What the workspace starts from: `head` (the last commit), `working` (also the uncommitted changes of the checkout), or a branch, a tag or a commit.
              * @default head
              */
             base?: string;
@@ -9061,16 +9062,16 @@ export interface operations {
             query?: {
                 /** @description How many levels; 1 is the folder. */
                 depth?: number;
-                /** @description Also what `.gitignore` leaves out, and folders such as `.git`. */
+                /** @description Include ignored files, and folders such as `.git`. */
                 ignored?: boolean;
                 /** @description The maximum number of items. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
-                /** @description As a list of files shows it. Links in it are followed. */
+                /** @description The folder or file, as lists show it. Symbolic links in it are followed. */
                 path?: string;
-                /** @description A session of the project: the files of its workspace are meant, where it has one. */
-                session?: string | null;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
             };
             header?: never;
             path: {
@@ -9102,10 +9103,10 @@ export interface operations {
     get_file_content: {
         parameters: {
             query?: {
-                /** @description As a list of files shows it. Links in it are followed. */
+                /** @description The folder or file, as lists show it. Symbolic links in it are followed. */
                 path?: string;
-                /** @description A session of the project: the files of its workspace are meant, where it has one. */
-                session?: string | null;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
             };
             header?: never;
             path: {
@@ -9116,7 +9117,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file: text as `text/plain`, all else to be saved. */
+            /** @description The file: text as `text/plain`, everything else as an attachment. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9157,14 +9158,14 @@ export interface operations {
     search_files: {
         parameters: {
             query?: {
-                /** @description Letters of the name in their order, as in editors. Terms between blanks must all fit; an `@` at the start does not count. Empty: the files that were changed last. */
+                /** @description Letters of the path in their order, as in editors. All terms between blanks must match; an `@` at the start is ignored. Empty: the files changed last. */
                 q?: string;
-                /** @description What is searched for. */
+                /** @description Search files, folders or both. */
                 kind?: "any" | "file" | "folder";
                 /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A session of the project: the files of its workspace are meant, where it has one. */
-                session?: string | null;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
             };
             header?: never;
             path: {
@@ -9200,10 +9201,10 @@ export interface operations {
                 line?: number;
                 /** @description The maximum number of lines. */
                 limit?: number;
-                /** @description As a list of files shows it. Links in it are followed. */
+                /** @description The folder or file, as lists show it. Symbolic links in it are followed. */
                 path?: string;
-                /** @description A session of the project: the files of its workspace are meant, where it has one. */
-                session?: string | null;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
             };
             header?: never;
             path: {
@@ -11355,7 +11356,7 @@ export interface operations {
             path: {
                 /** @description A session's id, `ses_...`. */
                 session_id: string;
-                /** @description Below the session's root. A name that is not UTF-8, or has control characters, is `~bytes:` and base64. */
+                /** @description Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64. */
                 path: string;
             };
             cookie?: never;
