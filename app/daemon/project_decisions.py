@@ -6,13 +6,15 @@ project's folder was moved. Never: judging versions (`project_trust`), or how an
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from app.bridges.lsp.manager import LanguageServers
 from app.daemon.forwarding import Forwarding
 from app.daemon.ownership import Ownership
 from app.errors import Conflict
-from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.projects.loaded_project import LoadedProject
 from app.harness.projects.project_loader import ProjectLoader
@@ -27,7 +29,8 @@ class ProjectDecisions:
     workflows: WorkflowService
     hooks: PluginHooks
     languages: LanguageServers
-    worktrees: Worktrees
+    carry: Callable[[str, Path, Path], Awaitable[None]]
+    """Takes along what is kept of a project by its root, which is moved from one to another."""
     ownership: Ownership | None = None
     """Where several daemons share the database: which projects are this one's."""
     forwarding: Forwarding | None = None
@@ -64,4 +67,4 @@ class ProjectDecisions:
             )
         await self.hooks.end_project(project_id)
         await self.languages.close_project(project_id)
-        return await self.loader.move(project_id, folder, self.worktrees.move, actor=actor)
+        return await self.loader.move(project_id, folder, partial(self.carry, project_id), actor=actor)

@@ -90,18 +90,29 @@ def shared_objects(objects: Path) -> list[Path]:
 
 def _alternates(objects: Path) -> Iterator[Path]:
     for line in (_beginning_of(objects / "info" / "alternates") or "").split("\n"):
-        other = Path(os.path.realpath(objects / _unquoted(line)))
+        other = Path(os.path.realpath(objects / place_of_alternate(line)))
         if line and other.name == "objects" and os.path.isfile(other.parent / "HEAD"):
             yield other
 
 
-def _unquoted(line: str) -> str:
+def place_of_alternate(line: str) -> str:
     """Return a path that git may have quoted: bytes that are not plain as octal digits."""
     if not (line.startswith('"') and line.endswith('"')):
         return line
     raw = line[1:-1].encode("utf-8", "surrogateescape")
     plain = _OCTAL.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), raw)
     return os.fsdecode(plain.replace(b"\0", b""))
+
+
+def alternate(place: Path) -> bytes:
+    """Return the line by which a repository borrows from a folder of objects, as git quotes it."""
+    raw = os.fsencode(place)
+    if raw.isascii() and not raw.startswith((b"#", b'"')) and b"\n" not in raw:
+        return raw + b"\n"
+    escaped = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in raw
+    )
+    return f'"{escaped}"\n'.encode()
 
 
 def _beginning_of(file: Path) -> str | None:

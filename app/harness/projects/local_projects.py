@@ -23,6 +23,7 @@ from app.observability import Redactor
 from app.storage.lock import DataFolderLock
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.workspace.moved_repository import follow_repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class LocalProjects:
                 found = row.id
                 await storage.read(lambda uow: check_move(uow, found, root))
                 await asyncio.to_thread(move_notes, notes, Path(row.root), root)
+                data_dir, before_root = self.settings.daemon.data_dir, Path(row.root)
+                await asyncio.to_thread(follow_repository, data_dir, found, before_root, root)
                 await storage.write(lambda uow: move_rows(uow, found, root, actor), durable=True)
             finally:
                 await storage.close()

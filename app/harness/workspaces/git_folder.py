@@ -15,6 +15,7 @@ from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import MAX_OUTPUT, NO_CONFIGURATION, SECONDS, GitCommands
 from app.tools.processes.project_cage import GitPlaces
+from app.workspace.repository import alternate
 
 KAGED = {
     "GIT_AUTHOR_NAME": "kaged", "GIT_AUTHOR_EMAIL": "kaged@localhost",
@@ -70,23 +71,8 @@ def initial_files(branch: str, settings: Mapping[str, str], objects: Sequence[Pa
     }
     files = {"HEAD": f"ref: {branch}\n".encode(), "config": _config(own)}
     if objects:
-        lines = "".join(f"{_alternate(place)}\n" for place in objects)
-        files["objects/info/alternates"] = lines.encode("utf-8", "surrogateescape")
+        files["objects/info/alternates"] = b"".join(map(alternate, objects))
     return files
-
-
-def _alternate(place: Path) -> str:
-    text = str(place)
-    return text if text.isascii() and not text.startswith(("#", '"')) and "\n" not in text else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """Return a path as git quotes it: bytes that are not plain in octal digits."""
-    raw = text.encode("utf-8", "surrogateescape")
-    escaped = "".join(
-        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in raw
-    )
-    return f'"{escaped}"'
 
 
 def _config(settings: Mapping[str, str]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from app.config import WorkspaceSettings
@@ -24,6 +25,7 @@ from app.storage.models import Session as SessionRow
 from app.storage.models import Workspace
 from app.storage.pages import Page
 from app.tools.processes.git_commands import GitProblem
+from app.workspace.moved_repository import follow_repository
 
 S = WorkspaceState
 T = TypeVar("T")
@@ -75,6 +77,10 @@ class Workspaces:
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
         await self._tending.recover(project_id)
+
+    async def follow(self, project_id: str, before: Path, after: Path) -> None:
+        """Let the workspaces of a project that is moved borrow from its repository at its new place."""
+        await asyncio.to_thread(follow_repository, self._tools.data_dir, project_id, before, after)
 
     def session_ended(self) -> None:
         """Look soon for what nobody needs: a session was archived or deleted."""
