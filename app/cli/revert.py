@@ -44,9 +44,9 @@ async def command(
         body["hunks"] = await _digests(daemon.client, diff_path(changes, path), since, hunks)
     made = await daemon.client.request("POST", f"{changes}/revert", body=body)
     count = made["hunks"]
-    hunks = "" if count is None else f"{count} {'hunk' if count == 1 else 'hunks'} of "
+    part = "" if count is None else f"{count} {'hunk' if count == 1 else 'hunks'} of "
     undoing = f"`kaged revert {made['session_id']} --undo {made['id']}` undoes it"
-    daemon.show(made, f"{made['id']}: reverted {hunks}{made['path']}; {undoing}")
+    daemon.show(made, f"{made['id']}: reverted {part}{made['path']}; {undoing}")
 
 
 async def _digests(client: DaemonClient, path: str, since: str, numbers: tuple[int, ...]) -> list[str]:

@@ -62,7 +62,7 @@ async def test_changes_and_files_of_a_workspace_are_there_right_after_a_restart(
         (place.root / "src" / "new_word.py").write_text("new = 1\n")
     async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
         files = FileReader(client, place.workspace["project_id"])
-        assert (await files.content("src/new_word.py", session=place.session_id)).text == "new = 1\n"
+        assert (await files.content("src/new_word.py", session_id=place.session_id)).text == "new = 1\n"
         changes = await client.get(f"/api/v1/sessions/{place.session_id}/changes?since=head")
         assert changes.status_code == 200, changes.text
         assert [one["path"] for one in changes.json()["items"]] == ["src/new_word.py"]

@@ -90,7 +90,7 @@ async def test_linked_worktrees_detached_heads_and_rebases(loaded, tmp_path: Pat
     git(root, "rebase", "-q", "HEAD@{2}", check=False)
     before = digest_of(main / ".git", without=("refs/kaged",))
     place = await loaded(root)
-    assert "rebase is under way" in place.workspace["detail"]
+    assert "rebase is in progress" in place.workspace["detail"]
     assert git(place.root, "rev-parse", "HEAD") == git(root, "rev-parse", "HEAD")
     assert digest_of(main / ".git", without=("refs/kaged",)) == before
     assert git(main, "for-each-ref", "--format=%(refname)", "refs/kaged") != ""
