@@ -19,6 +19,8 @@ from app.tools.processes.git_commands import GitProblem
 
 SECONDS = 900.0
 MAX_CONTENT_BYTES = 512 * 1024 * 1024
+_DIFFERING = ("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty")
+_OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")
 
 
 class Snapshots:
@@ -122,12 +124,29 @@ class Snapshots:
         await self._git.run(known, index=index, tree=tree, seconds=SECONDS)
 
     async def _added(self, index: Path, tree: Path, leaving: Sequence[str]) -> str:
-        await self._git.run(
-            ["-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", ":/", *leaving],
-            index=index,
-            tree=tree,
-            seconds=SECONDS,
-        )
+        """Not by `git add`: that looks into submodules, with the filters that their settings name."""
+
+        async def listed(*arguments: str) -> list[bytes]:
+            said = await self._git.run(
+                [*arguments, "--", ":/", *leaving],
+                index=index,
+                tree=tree,
+                most=MAX_CONTENT_BYTES,
+                seconds=SECONDS,
+            )
+            return said.split(b"\0")[:-1]
+
+        fields = await listed(*_DIFFERING)
+        states = dict(zip(fields[1::2], fields[::2], strict=True))
+        others = [name.rstrip(b"/") for name in await listed(*_OTHERS)]
+        gone = [name for name, state in states.items() if state == b"D"]
+        present = [name for name, state in states.items() if state != b"D"]
+        # What is gone comes first: a folder may be where a file was.
+        for names, how in ((gone, ["--force-remove"]), ([*present, *others], ["--add", "--replace"])):
+            if names:
+                given = b"".join(name + b"\0" for name in names)
+                arguments = ["update-index", "-z", "--remove", *how, "--stdin"]
+                await self._git.run(arguments, given, index=index, tree=tree, seconds=SECONDS)
         return await self._written(index)
 
     async def _written(self, index: Path) -> str:
