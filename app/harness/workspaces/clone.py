@@ -18,6 +18,7 @@ from pathlib import Path
 from app.harness.workspaces.git_folder import GitFolder, initial_files, write_files
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository
+from app.harness.workspaces.small_files import read_small
 
 CHECKOUT_SECONDS = 1800.0
 WORKERS = "checkout.workers=2"
@@ -57,8 +58,9 @@ def _prepare(layout: Layout, repository: Repository | None) -> None:
         content = _small_file(repository, name)
         if content is not None:
             files[name] = content
-    if repository is not None and repository.shallow.is_file():
-        files["shallow"] = repository.shallow.read_bytes()
+    shallow = None if repository is None else read_small(repository.shallow)
+    if shallow is not None:
+        files["shallow"] = shallow
     write_files(layout.git, files)
 
 
@@ -117,13 +119,11 @@ def _settings(repository: Repository | None) -> dict[str, str]:
 
 
 def _small_file(repository: Repository | None, name: str) -> bytes | None:
-    """Return what the user's repository has in a file of `info`, which may be one of the linked tree."""
-    if repository is None:
-        return None
-    for folder in dict.fromkeys((repository.git_dir, repository.common)):
-        with suppress(OSError):
-            return (folder / name).read_bytes()
-    return None
+    """Return what the user's repository has in a file of `info`, which may be one of the linked tree. A link
+    is not followed: agents read what comes of it."""
+    folders = () if repository is None else dict.fromkeys((repository.git_dir, repository.common))
+    found = (read_small(folder / name) for folder in folders)
+    return next((content for content in found if content is not None), None)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -59,3 +59,15 @@ async def test_no_filter_of_a_submodule_is_run(loaded, tmp_path: Path) -> None:
     (place.root / "README.md").write_text("changed\n")
     await place.merge(dry_run=True)
     assert not ran.exists()
+
+
+async def test_rules_that_are_links_bring_nothing_from_outside(loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    secret = tmp_path / "id_ed25519"
+    secret.write_text("a key\n")
+    for name in ("exclude", "sparse-checkout"):
+        (root / ".git" / "info" / name).unlink(missing_ok=True)
+        (root / ".git" / "info" / name).symlink_to(secret)
+    place = await loaded(root)
+    for name in ("exclude", "sparse-checkout"):
+        assert not (place.root / ".git" / "info" / name).exists()
