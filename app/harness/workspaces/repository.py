@@ -14,6 +14,7 @@ from pathlib import Path
 
 from app.errors import Conflict, ValidationFailed
 from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.workspace.repository import repository_above
 
 UNFINISHED = {
     "rebase-merge": "a rebase",
@@ -59,19 +60,20 @@ async def repository_of(git: GitCommands, root: Path) -> Repository | None:
     cannot be used."""
     try:
         await git.open()
+        top = await asyncio.to_thread(repository_above, root)
         said = await git.run(
             ["rev-parse", "--show-toplevel", "--show-prefix", "--absolute-git-dir", "--git-common-dir",
-             "--git-path", "objects", "--show-object-format", "--is-bare-repository"]
+             "--git-path", "objects", "--show-object-format", "--is-bare-repository"],
+            # The configuration may name another working tree.
+            environment={} if top is None else {"GIT_WORK_TREE": str(top)},
         )  # fmt: skip
     except GitProblem as problem:
         if problem.expected:
             return None
         raise
-    top, prefix, git_dir, common, objects, kind, _bare = said.decode("utf-8", "surrogateescape").split("\n")[
-        :7
-    ]
+    place, prefix, git_dir, common, objects, kind, _ = said.decode("utf-8", "surrogateescape").split("\n")[:7]
     places = await asyncio.gather(
-        *(asyncio.to_thread(os.path.realpath, root / place) for place in (top, git_dir, common, objects))
+        *(asyncio.to_thread(os.path.realpath, root / one) for one in (place, git_dir, common, objects))
     )
     head, branch, settings = await asyncio.gather(_head(git), _branch(git), _settings(git))
     at, folder, shared, store = map(Path, places)

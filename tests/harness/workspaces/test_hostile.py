@@ -71,3 +71,13 @@ async def test_rules_that_are_links_bring_nothing_from_outside(loaded, tmp_path:
     place = await loaded(root)
     for name in ("exclude", "sparse-checkout"):
         assert not (place.root / ".git" / "info" / name).exists()
+
+
+async def test_a_working_tree_that_the_configuration_names_is_not_taken(loaded, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    root = write_repository(home / "shop")
+    (home / "secret.txt").write_text("of somebody else\n")
+    git(root, "config", "core.worktree", str(home))
+    place = await loaded(root, base="working")
+    assert (place.root / "README.md").exists()
+    assert not list((tmp_path / "data").rglob("secret.txt"))
