@@ -115,8 +115,14 @@ class Branches:
         try:
             wanted = f"{commit}\n" + (f"^{known}\n" if known is not None else "")
             await git.run(
-                ["pack-objects", "--revs", "-q", str(folder / "pack")], wanted.encode(), seconds=SECONDS
+                ["pack-objects", "--revs", "--non-empty", "-q", str(folder / "pack")],
+                wanted.encode(),
+                seconds=SECONDS,
             )
+            # The index would call objects as those of the agents' repository do: each is named anew.
+            for pack in await asyncio.to_thread(lambda: sorted(folder.glob("*.pack"))):
+                await asyncio.to_thread(pack.with_suffix(".idx").unlink)
+                await git.run(["index-pack", str(pack)], seconds=SECONDS)
             await asyncio.to_thread(_place, folder, repository.objects / "pack")
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import AsyncIterator
+import struct
+import zlib
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +84,45 @@ async def test_a_working_tree_that_the_configuration_names_is_not_taken(loaded, 
     place = await loaded(root, base="working")
     assert (place.root / "README.md").exists()
     assert not list((tmp_path / "data").rglob("secret.txt"))
+
+
+TREE, BLOB = 2, 3
+
+
+def write_pack(folder: Path, objects: Mapping[str, tuple[int, bytes]]) -> None:
+    """Write a pack in which each object has the name that is given, whatever its content is."""
+    pack, rows = b"PACK" + struct.pack(">II", 2, len(objects)), []
+    for name, (kind, content) in objects.items():
+        size, head = len(content) >> 4, [kind << 4 | len(content) & 15]
+        while size:
+            head[-1] |= 128
+            head.append(size & 127)
+            size >>= 7
+        raw = bytes(head) + zlib.compress(content)
+        rows.append((bytes.fromhex(name), zlib.crc32(raw), len(pack)))
+        pack += raw
+    pack += hashlib.sha1(pack).digest()
+    rows.sort()
+    index = b"\xfftOc" + struct.pack(">I", 2)
+    index += b"".join(struct.pack(">I", sum(row[0][0] <= n for row in rows)) for n in range(256))
+    index += b"".join(row[0] for row in rows)
+    index += b"".join(struct.pack(">I", row[1]) for row in rows)
+    index += b"".join(struct.pack(">I", row[2]) for row in rows) + pack[-20:]
+    name = f"pack-{hashlib.sha1(index).hexdigest()}"
+    (folder / f"{name}.pack").write_bytes(pack)
+    (folder / f"{name}.idx").write_bytes(index + hashlib.sha1(index).digest())
+
+
+async def test_objects_under_wrong_names_do_not_reach_the_users_repository(loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    before = git(root, "show", "HEAD:README.md")
+    place = await loaded(root)
+    (place.root / "new.txt").write_text("new\n")
+    git(place.root, "add", "-A"), git(place.root, "commit", "-qm", "second")
+    names = git(place.root, "rev-parse", "HEAD:README.md", "HEAD~1^{tree}").split()
+    pack = {names[0]: (BLOB, b"something evil\n"), names[1]: (TREE, b"")}
+    write_pack(place.root / ".git" / "objects" / "pack", pack)
+    assert git(place.root, "show", "HEAD:README.md") == "something evil"
+    await place.client.post(f"{place.url}/keep")
+    assert git(root, "show", "HEAD:README.md") == before
+    git(root, "fsck", "--strict", "--no-dangling", "HEAD")
