@@ -124,6 +124,6 @@ def test_a_file_and_a_hunk_are_reverted_and_brought_again(daemon: DaemonProcess)
     assert home.run("revert", "--undo", undo).returncode == 0
     assert file.read_text() == after
     missing = home.run("revert", "README.md", "--hunk", "7")
-    assert (missing.returncode, "has no hunk 2, only 1" in missing.stderr) == (1, True)
+    assert (missing.returncode, "has no hunk 7, only 1" in missing.stderr) == (1, True)
     for wrong in (("revert",), ("revert", "a", "--undo", "rvt_1", "--hunk", "1"), ("diff", "a", "b", "c")):
         assert home.run(*wrong).returncode == 2
