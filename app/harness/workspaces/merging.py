@@ -202,9 +202,9 @@ class Merging:
                 git, repository, journal["into"], journal["commit"], journal["from"], identity
             )
 
-    async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> str:
+    async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace
-        holds; return its commit. Done twice it is as once."""
+        holds; return its commit and the tree of that. Done twice it is as once."""
         repository = await repository_of(self._creation.reading(root, layout), root)
         if repository is None or row.branch is None:
             raise GitProblem("the project has no repository any more")
@@ -213,7 +213,7 @@ class Merging:
         identity = await self.identity(root)
         made = await self._branches.whole(git, theirs, commit, row.branch, identity)
         await self._branches.set(git, repository, row.branch, made, None, identity)
-        return made
+        return made, theirs
 
     # -- inside -----------------------------------------------------------------------------
 

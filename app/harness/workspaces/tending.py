@@ -102,8 +102,8 @@ class Tending:
         self._to_look.set()
 
     async def look(self, may_look: Callable[[str], bool] = lambda _: True) -> None:
-        """Remove the folders of workspaces that are kept or were discarded long ago, and those without
-        changes whose session is over."""
+        """Remove the folders of workspaces that were discarded long ago, and those without changes that are
+        kept or whose session is over."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
         for row in rows:
             if not may_look(row.project_id) or not self._tools.holds(row):
@@ -120,13 +120,12 @@ class Tending:
             return False
         if row.state == S.DISCARDED.value:
             return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()
-        if row.state == S.KEPT.value:
-            return True
-        if row.state not in {S.READY.value, S.MERGED.value}:
+        if row.state not in {S.READY.value, S.MERGED.value, S.KEPT.value}:
             return False
         session_id = row.session_id
         session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
-        if session is not None and session.state != "archived":
+        kept = row.state == S.KEPT.value  # a run may have begun while the branch was written
+        if session is not None and (session.state == "running" if kept else session.state != "archived"):
             return False
         try:
             return not await self._tools.merging.has_changes(

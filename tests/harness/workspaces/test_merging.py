@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.harness.workspaces.merging import Merging
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
@@ -261,3 +263,25 @@ async def test_the_branch_that_is_checked_out_gets_a_commit_with_its_files_and_i
     assert (project_root / "src" / "shop.py").read_text() == text(_2="three", _8="nine")
     assert not (project_root / "README.md").exists() and (project_root / "new.py").exists()
     assert git(project_root, "fsck", "--full", "--no-dangling") == ""
+
+
+async def test_what_is_written_while_the_branch_is_kept_stays_in_the_folder(
+    driver: Driver, place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, leave = await new_workplace(driver.client, driver.project_id), Merging.leave_branch
+
+    async def overtaken(self: Merging, *arguments: Any) -> tuple[str, str]:
+        made = await leave(self, *arguments)
+        (place.root / "late.py").write_text("late = 1\n")
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Merging, "leave_branch", overtaken)
+        await place.post("keep")
+    await other.post("keep")
+    await other.until_removed()  # it was looked at after the one before it
+    assert (await place.look())["removed_at"] is None
+    assert (place.root / "late.py").read_text() == "late = 1\n"
+    (place.root / "late.py").unlink()
+    await (await new_workplace(driver.client, driver.project_id)).post("keep")
+    await place.until_removed()
