@@ -90,15 +90,18 @@ async def list_changes(
 )
 async def get_change(
     services: ServicesDep,
+    principal: PrincipalDep,
     session_id: SessionId,
     path: ChangePath,
     since: Since = "start",
     context: Annotated[int, Query(ge=0, le=1000, description="Unchanged lines around each hunk.")] = 3,
     content: Annotated[bool, Query(description="Include both texts.")] = False,
 ) -> Response:
-    """Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line."""
-    changes = services.management.folders.changes.list
-    diff = await changes.diff(await changes.session(session_id), since, name_at(path), context)
+    """Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line. A
+    read-only token does not get files that usually hold credentials (403, `secret_file`)."""
+    changes, secrets = services.management.folders.changes.list, principal.may_write
+    row = await changes.session(session_id)
+    diff = await changes.diff(row, since, name_at(path), context, secrets=secrets)
     # Long differences are made into JSON once, beside the event loop.
     body = await asyncio.to_thread(lambda: _diff_answer(diff, content).model_dump_json())
     return Response(body, media_type="application/json")

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.harness.checkpoints.stored_objects import TreeEntry
@@ -37,6 +37,15 @@ class Present:
     left_out: Mapping[bytes, str]
 
 
+@dataclass(slots=True)
+class _Noticed:
+    """What the watch has told since the last look: files, deleted folders, or that everything may differ."""
+
+    again: set[bytes] = field(default_factory=set)
+    folders: set[bytes] = field(default_factory=set)
+    everything: bool = False
+
+
 class PresentFiles:
     """The files of one root, shared by all sessions there. `rested` is called when nobody has looked or
     listened for a while: nothing is known of the files from then on."""
@@ -49,9 +58,7 @@ class PresentFiles:
         self._lock = asyncio.Lock()
         self._watch: TreeWatch | None = None
         self._leave: Callable[[], None] = lambda: None
-        self._again: set[bytes] = set()
-        self._folders: set[bytes] = set()
-        self._all = True
+        self._noticed = _Noticed(everything=True)
         self._unwatched: frozenset[bytes] = frozenset()
         self._marks: Marks = ()
         self._known: Present | None = None
@@ -72,7 +79,8 @@ class PresentFiles:
     def close(self) -> None:
         """Let go of the watch; the next look begins anew."""
         self._leave()
-        self._leave, self._watch, self._all = (lambda: None), None, True
+        self._leave, self._watch = (lambda: None), None
+        self._noticed.everything = True
         if self._resting is not None:
             self._resting.cancel()
             self._resting = None
@@ -83,8 +91,10 @@ class PresentFiles:
             await self._open_watch()
             self._rest_later()
             marks = await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
-            everything = self._all or not self.is_watched or self._known is None or marks != self._marks
-            again = self._unwatched | self._again | self._below(self._folders)
+            everything = (
+                self._noticed.everything or not self.is_watched or self._known is None or marks != self._marks
+            )
+            again = self._unwatched | self._noticed.again | self._below(self._noticed.folders)
             if everything or len(again) > MAX_AGAIN:
                 return await self._look_at_all(marks)
             assert self._known is not None
@@ -120,7 +130,7 @@ class PresentFiles:
         watch = await self._watches.open(self.root)
         if watch is not self._watch:
             self._leave()
-            self._watch, self._all = watch, True
+            self._watch, self._noticed.everything = watch, True
             self._leave = watch.subscribe(self._notice)
         watch.drain()
 
@@ -128,13 +138,13 @@ class PresentFiles:
         for change in changes or ():
             name = os.fsencode(change.path)
             if not change.is_folder:
-                self._again.add(name)
+                self._noticed.again.add(name)
             elif change.kind == "deleted":
-                self._folders.add(name)
+                self._noticed.folders.add(name)
             elif change.kind == "changed":
-                self._all = True  # its permissions: what is in it may have become readable
-        if changes is None or len(self._again) > MAX_AGAIN:
-            self._all = True
+                self._noticed.everything = True  # its permissions: what is in it may have become readable
+        if changes is None or len(self._noticed.again) > MAX_AGAIN:
+            self._noticed.everything = True
         for notify in list(self._listeners):
             notify()
 
@@ -150,7 +160,7 @@ class PresentFiles:
         try:
             surveyed = await self._worktrees.survey(self.root)
         except BaseException:
-            self._all = True
+            self._noticed.everything = True
             raise
         # The files with git's rules are known only now, at the first look.
         self._marks = marks or await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
@@ -164,7 +174,7 @@ class PresentFiles:
             new = [name for name in again if name not in known.entries and name not in known.left_out]
             surveyed = await self._worktrees.survey_again(self.root, old, new)
         except BaseException:
-            self._all = True
+            self._noticed.everything = True
             raise
         entries = {name: entry for name, entry in known.entries.items() if name not in again}
         left_out = {name: why for name, why in known.left_out.items() if name not in again}
@@ -172,7 +182,7 @@ class PresentFiles:
 
     def _begin(self) -> None:
         """What changes from now on is looked at the next time."""
-        self._again, self._folders, self._all = set(), set(), False
+        self._noticed = _Noticed()
 
     def _keep(self, entries: dict[bytes, TreeEntry], left_out: dict[bytes, str]) -> Present:
         known = self._known

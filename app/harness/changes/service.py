@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import xxhash
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, Forbidden, NotFound
 from app.harness.changes.baselines import (
     Baseline,
     check_since,
@@ -38,6 +38,7 @@ from app.harness.projects.projects import ProjectRegistry
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.authorisation.danger_places import is_secret
 from app.tools.processes.git_commands import GitProblem
 from app.workspace.any_names import address_of
 from app.workspace.tree_watch import TreeWatches
@@ -149,12 +150,21 @@ class Changes:
         found = await self.list(row, since)
         return next((one for one in found.items if one.change.path == path), None)
 
-    async def diff(self, row: SessionRow, since: str, path: bytes, context: int) -> FileDiff:
-        """Return the difference of one file. Raises `NotFound` when it does not differ."""
+    async def diff(
+        self, row: SessionRow, since: str, path: bytes, context: int, *, secrets: bool = True
+    ) -> FileDiff:
+        """Return the difference of one file; without `secrets` only of one that seems to hold no credentials.
+        Raises `NotFound` when it does not differ, and `Forbidden` (`secret_file`)."""
         listed = await self.find(row, since, path)
         if listed is None:
             raise NotFound(
                 f"{address_of(path)} does not differ from the baseline {since}.", reason="not_changed"
+            )
+        names = (path, listed.change.old_path or path)
+        if not secrets and any(is_secret(os.fsdecode(name)) for name in names):
+            raise Forbidden(
+                f"{address_of(path)} may hold credentials, which a read-only token does not get to read.",
+                reason="secret_file",
             )
         return await _explained_problems(self._diff(row, listed, context))
 

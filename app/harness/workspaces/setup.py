@@ -20,6 +20,7 @@ from app.cages.cage import Cage, Mount
 from app.cages.inner_environment import environment_inside
 from app.cages.protected_names import ENVIRONMENT_MARK
 from app.errors import ToolError
+from app.harness.workspaces.small_files import read_small
 from app.tools.processes.call_processes import CallProcesses
 from app.workspace.package_registries import registries_for
 
@@ -98,12 +99,12 @@ def packages_outside(root: Path, project: Path) -> list[str]:
     for packages in _site_packages(root):
         for record in packages.glob("*.dist-info/direct_url.json"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                place = unquote(urlsplit(str(orjson.loads(record.read_bytes())["url"])).path)
+                place = unquote(urlsplit(str(orjson.loads(read_small(record) or b"")["url"])).path)
                 if Path(place).is_relative_to(project):
                     found.add(record.parent.name.partition("-")[0])
         for listed in packages.glob("*.pth"):
-            with suppress(OSError, ValueError):
-                lines = listed.read_text("utf-8", "replace").splitlines()
+            with suppress(ValueError):
+                lines = (read_small(listed) or b"").decode("utf-8", "replace").splitlines()
                 if any(line.startswith("/") and Path(line).is_relative_to(project) for line in lines):
                     found.add(listed.stem)
     return sorted(found)

@@ -11,8 +11,9 @@ import pytest
 
 from tests.driver.caged_machine import until
 from tests.driver.sessions import Driver, driven, write_project
+from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.changes.desk import changes, diff
+from tests.harness.changes.desk import changes, diff, reason
 from tests.harness.checkpoints.test_files import (
     YAML,
     create,
@@ -294,3 +295,22 @@ async def test_what_nobody_has_looked_at_for_a_while_is_not_remembered(
     for _ in range(2):
         assert "one.txt" in (await changes(at))["items"]
         await until(lambda: not kept)
+
+
+async def test_a_read_only_token_gets_no_difference_of_a_file_with_credentials(
+    at: Driver, root: Path, fake: FakeProvider
+) -> None:
+    for name in ("id_rsa", "plain.txt"):
+        (root / name).write_text("TOKEN=1\n")
+    fake.script(text_reply("Done."))
+    await at.run("Go")
+    assert (await changes(at))["items"] == {}  # it waits until the files are noted
+    for name in ("id_rsa", "plain.txt"):
+        (root / name).write_text("TOKEN=2\n")
+    made = await at.call("POST", "/tokens", {"name": "r", "scope": "read-only"}, status=201)
+    async with at.daemon.client(made["token"]) as reader:
+        path = f"/api/v1/sessions/{at.session_id}/changes"
+        refused = await reader.get(f"{path}/id_rsa?since=start")
+        assert (refused.status_code, reason(refused.json())) == (403, "secret_file")
+        assert (await reader.get(f"{path}/plain.txt")).status_code == 200
+    assert (await diff(at, "id_rsa"))["hunks"]

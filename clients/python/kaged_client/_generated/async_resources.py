@@ -102,7 +102,8 @@ class AsyncChanges:
     ) -> models.ChangeDiffAnswer:
         """Show what changed in a file.
 
-        Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line.
+        Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line. A
+        read-only token does not get files that usually hold credentials (403, `secret_file`).
         """
         return await self._transport.model(
             Call(

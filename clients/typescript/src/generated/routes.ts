@@ -1357,7 +1357,8 @@ export interface paths {
         };
         /**
          * Show what changed in a file
-         * @description Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line.
+         * @description Lines are Unicode, whatever the encoding of the file. A CR before the newline is part of the line. A
+         *     read-only token does not get files that usually hold credentials (403, `secret_file`).
          */
         get: operations["get_change"];
         put?: never;
