@@ -164,8 +164,8 @@ async def test_unknown_missing_and_wrong_fields_are_named_all_at_once(client: ht
     error = error_of(answer, 400, "validation_failed")
     assert error["details"]["fields"] == {
         "project_id": "is required",
-        "titel": "unknown field (known: project_id, title, issue_number, headless, overrides, mode); "
-        "did you mean title?",
+        "titel": "unknown field (known: project_id, title, issue_number, headless, overrides, mode, "
+        "workspace); did you mean title?",
         "issue_number": "Input should be a valid integer, unable to parse string as an integer",
     }
 
