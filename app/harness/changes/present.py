@@ -68,7 +68,7 @@ class PresentFiles:
 
     @property
     def is_watched(self) -> bool:
-        """Whether `listen` is told of every change."""
+        """Whether the watch reports every change."""
         return self._watch is not None and self._watch.exact
 
     def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
@@ -77,7 +77,7 @@ class PresentFiles:
         return lambda: self._listeners.remove(notify)
 
     def close(self) -> None:
-        """Let go of the watch; the next look begins anew."""
+        """Close the watch. The next look reads all files."""
         self._leave()
         self._leave, self._watch = (lambda: None), None
         self._noticed.everything = True

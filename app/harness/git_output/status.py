@@ -1,6 +1,6 @@
 """The output of `git status --porcelain=v2 -z`: its head and its files.
 
-Owns: the form that git writes. Never: running git, or what a state means to whoever asked.
+Owns: the form that git writes. Never: running git, or what a state means for a caller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StatusLine:
 
 
 def status_head(output: bytes) -> dict[str, str]:
-    """Return the head of a status by its keys, such as `branch.head`; what there is not has none."""
+    """Return the head of a status by its keys, such as `branch.head`. Unknown values have no key."""
     head = {}
     for line in output.split(b"\0", _MOST_HEAD):
         if not line.startswith(b"# "):

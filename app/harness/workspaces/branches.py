@@ -119,7 +119,7 @@ class Branches:
                 wanted.encode(),
                 seconds=SECONDS,
             )
-            # The index would call objects as those of the agents' repository do: each is named anew.
+            # The agents' repository may have a forged index: git computes the name of each object again.
             for pack in await asyncio.to_thread(lambda: sorted(folder.glob("*.pack"))):
                 await asyncio.to_thread(pack.with_suffix(".idx").unlink)
                 await git.run(["index-pack", str(pack)], seconds=SECONDS)

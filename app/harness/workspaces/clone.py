@@ -135,7 +135,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, whatever its modes are; done twice it is as once. Blocks."""
+    """Remove a folder with everything in it, whatever its modes are. A second call does nothing. Blocks."""
 
     def open_up(function: object, path: str, _problem: object) -> None:
         with suppress(OSError):

@@ -129,7 +129,7 @@ class Making:
         )
 
     async def _make(self, row: Workspace) -> None:
-        # Who asks may have read the row before it was made: what works there by now is not made anew.
+        # The caller may hold an old row: a workspace that is ready by now is not made again.
         if (await self._record.get(row.id)).state != S.CREATING.value:
             return
         root = self._projects.root_of(row.project_id)

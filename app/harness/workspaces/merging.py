@@ -258,7 +258,7 @@ class Merging:
 
 
 def conflict_message(merged: Merged) -> str:
-    """Return what the agent is told of conflicts that are in its workspace now."""
+    """Return the message that tells the agent of the conflicts in its workspace."""
     files = "\n".join(f"- {path}" for path in merged.conflicts)
     return (
         "The project has changed, and its changes are in your workspace now. These files have "

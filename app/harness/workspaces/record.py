@@ -24,7 +24,7 @@ Columns = dict[str, Any]
 
 class WorkspaceRecord:
     def __init__(self, storage: Storage, hub: EventHub, learn: Callable[[Workspace], None]) -> None:
-        """`learn` is told of each row as it is stored."""
+        """`learn` is called with each stored row."""
         self.storage = storage
         self._learn = learn
         self._hub = hub

@@ -113,7 +113,7 @@ def _normal(path: str) -> str:
 
 def _entered(text: str, place: _Place) -> list[str]:
     """Return the folders of the project that a command enters by `cd` and the like, also one after the other:
-    what climbs from there is not outside of the project."""
+    a relative path from such a folder may stay in the project."""
     found, last = dict[str, None](), place.folder
     for match in islice(_ENTERS.finditer(text), MAX_ENTERED):
         for base in (place.folder, last):
