@@ -35,7 +35,8 @@ SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 START_SECONDS = 30.0
 MOST_PROCESSES = 4096
 """Processes and threads of a cage that says nothing of them: one that multiplies without end is held."""
-MOVED_TIMES = 10
+MOVED_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5, 0.5)
+"""Seconds between tries: who removes a large folder is at it for a while."""
 COUNT_SECONDS = 1.0
 _MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory")
 """What is said when something was moved between looking at it and binding it."""
@@ -198,12 +199,13 @@ class OneCage:
 
     async def _make(self) -> Holder:
         """Make a holder. When somebody moves folders about meanwhile, it is tried again."""
-        for last in (*[False] * (MOVED_TIMES - 1), True):
+        for pause in (*MOVED_PAUSES, None):
             try:
                 return await self._made()
             except (OSError, SpawnFailed, HolderGone) as problem:
-                if last or not any(sign in str(problem) for sign in _MOVED):
+                if pause is None or not any(sign in str(problem) for sign in _MOVED):
                     raise self._cannot(problem) from None
+            await asyncio.sleep(pause)
         raise AssertionError
 
     async def _made(self) -> Holder:

@@ -61,9 +61,9 @@ class Creation:
         self._environment = environment
         self._pins = pins
 
-    def reading(self, root: Path, layout: Layout) -> GitCommands:
-        """Return git that reads the repository of a project, for any workspace of it."""
-        return GitCommands(self._processes, self._environment, root, layout.folder.parent)
+    def reading(self, root: Path) -> GitCommands:
+        """Return git that reads the repository of a project, and writes nowhere."""
+        return GitCommands(self._processes, self._environment, root, None)
 
     def folder(
         self, root: Path, layout: Layout, repository: Repository | None, *, making: bool = False
@@ -79,7 +79,7 @@ class Creation:
     async def make(self, wish: Wish, layout: Layout, identity: Mapping[str, str]) -> Made:
         """Make a workspace; raises `GitProblem`, `Conflict` and errors of the operating system."""
         await make_folder(layout)
-        git = self.reading(wish.root, layout)
+        git = self.reading(wish.root)
         repository = await repository_of(git, wish.root)
         await prepare(layout, repository)
         if repository is None:
@@ -137,8 +137,7 @@ class Creation:
         """Leave nothing of a workspace behind, neither its folder nor its pin."""
         await self._processes.leave_repository(layout.git)
         try:
-            await asyncio.to_thread(layout.folder.mkdir, parents=True, exist_ok=True)
-            git = self.reading(root, layout)
+            git = self.reading(root)
             repository = await repository_of(git, root) if await asyncio.to_thread(root.is_dir) else None
             if repository is not None and workspace_id in await self._pins.all(git):
                 await self._pins.remove(repository, workspace_id)

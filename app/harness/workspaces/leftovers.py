@@ -64,7 +64,7 @@ class LeftoverSearch:
                 await self._pins.remove(repository, workspace_id)
 
     def _git(self, root: Path) -> GitCommands:
-        return GitCommands(self._processes, self._environment, root, self._folder)
+        return GitCommands(self._processes, self._environment, root, None)
 
     def _folders(self) -> list[Path]:
         found = self._folder.glob("*/*") if self._folder.is_dir() else ()

@@ -58,9 +58,8 @@ class Making:
         await self._require_room()
         workspace_id = new_id("wks")
         layout = self._tools.layout(project_id, workspace_id)
-        await asyncio.to_thread(layout.folder.parent.mkdir, parents=True, exist_ok=True)
         try:
-            repository = await repository_of(self._reading(root, layout), root)
+            repository = await repository_of(self._reading(root), root)
             if repository is None:
                 kind, branch, commit, base = "copy", None, None, WORKING
             else:
@@ -68,7 +67,7 @@ class Making:
                 base = WORKING if repository.head is None else base
                 commit = repository.head
                 if base not in {HEAD, WORKING}:
-                    commit = await commit_of(self._reading(root, layout), base)
+                    commit = await commit_of(self._reading(root), base)
         except GitProblem as problem:
             raise Conflict(
                 f"The project's repository cannot be used: {problem}", reason="git_failed"
@@ -179,8 +178,8 @@ class Making:
             task.cancel("the daemon is stopping")
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _reading(self, root: Path, layout: Layout) -> GitCommands:
-        return self._tools.creation.reading(root, layout)
+    def _reading(self, root: Path) -> GitCommands:
+        return self._tools.creation.reading(root)
 
     async def _room(self) -> int:
         held = await self._record.storage.read(lambda uow: uow.workspaces.bytes_held())

@@ -104,7 +104,7 @@ class Merging:
 
     async def has_changes(self, row: Workspace, layout: Layout, root: Path) -> bool:
         """Tell whether a workspace holds anything that was not brought back. Raises `GitProblem`."""
-        repository = await repository_of(self._creation.reading(root, layout), root)
+        repository = await repository_of(self._creation.reading(root), root)
         git = self._creation.folder(root, layout, repository)
         theirs, _ = await self._theirs(row, layout, git)
         brought = (row.merged or {}).get("whole", ())
@@ -112,7 +112,7 @@ class Merging:
 
     async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
         """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""
-        repository = await repository_of(self._creation.reading(root, layout), root)
+        repository = await repository_of(self._creation.reading(root), root)
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
         base = await self._base(row, git, wish.into)
@@ -182,7 +182,7 @@ class Merging:
 
     async def carry_out(self, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
         """Do what a journal says, as far as it is not done yet. Raises `GitProblem` and `Conflict`."""
-        repository = await repository_of(self._creation.reading(root, layout), root)
+        repository = await repository_of(self._creation.reading(root), root)
         git = self._creation.folder(root, layout, repository)
         changes = await differences(git, journal["from"], journal["tree"])
         bringing = Bringing(journal["from"], journal["tree"], changes)
@@ -205,7 +205,7 @@ class Merging:
     async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace
         holds; return its commit and the tree of that. Done twice it is as once."""
-        repository = await repository_of(self._creation.reading(root, layout), root)
+        repository = await repository_of(self._creation.reading(root), root)
         if repository is None or row.branch is None:
             raise GitProblem("the project has no repository any more")
         git = self._creation.folder(root, layout, repository)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.bridges.processes.process import ChildProcesses
+from app.bridges.sandbox import one_cage
 from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.mounts import Places
 from app.cages.cage import Cage, Mount
 from app.errors import ToolError
 from tests.bridges.sandbox import mounting_in_a_race
@@ -112,3 +117,26 @@ async def test_a_cage_that_is_made_meanwhile_never_shows_the_outside(
         await cages.aclose()
     assert ends["shown"] > 0
     assert arena.is_untouched()
+
+
+async def test_a_cage_waits_while_somebody_removes_what_lies_in_it(
+    children: ChildProcesses, arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_tier(FULL)
+    tries, look = list[float](), one_cage.open_places
+
+    def while_it_is_removed(*arguments: Any, **named: Any) -> Places:
+        tries.append(time.monotonic())
+        if tries[-1] - tries[0] < 0.4:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "tree/.git")
+        return look(*arguments, **named)
+
+    monkeypatch.setattr(one_cage, "open_places", while_it_is_removed)
+    cages = Cages(children, FULL, quarantine=arena.root.parent / "quarantine")
+    try:
+        starter = await cages.children("test", Cage(mounts=(Mount(arena.root, "rw"),)), arena.root)
+        command = ["/bin/true"]
+        done = await starter.run(command, owner="test", cwd=Path("/"), env=INSIDE, seconds=60, max_output=100)
+    finally:
+        await cages.aclose()
+    assert done.exit_code == 0 and len(tries) > 1
