@@ -194,7 +194,7 @@ async def test_each_refusal_says_why_and_changes_nothing(desk: GitDesk, home: Pa
 
     for paths in (["../x"], ["/etc/passwd"], ["~bytes:/"], []):
         assert (await desk.send("POST", "stage", json={"paths": paths})).status_code == 400
-    assert (await desk.refused("stage", paths=["gone.txt"]))["reason"] == "git_refused"
+    assert (await desk.refused("stage", paths=["gone.txt"]))["reason"] == "git_failed"
     assert desk.git("rev-parse", "HEAD") == before
     await desk.post("commit", message="x", unsigned=True)
     assert desk.git("log", "-1", "--format=%G?") == "N\n"
@@ -379,6 +379,6 @@ async def test_without_a_repository_there_is_nothing_to_show(
     desk = await GitDesk.load(client, write_project(tmp_path / "plain"))
     for method, what in (("GET", "status"), ("POST", "commit"), ("GET", "branches")):
         answer = await desk.send(method, what, **({"json": {"message": "x"}} if method == "POST" else {}))
-        assert answer.status_code == 404, answer.text
+        assert answer.status_code == 409, answer.text
         assert answer.json()["error"]["details"] == {"reason": "no_repository"}
         assert "git init" in answer.json()["error"]["message"]

@@ -229,7 +229,7 @@ class Changes:
             repository = await self._notes.worktrees.repository(self.root_of(row))
             if repository is None:
                 raise Conflict(
-                    f"The project is no git repository: there is no {since}. Compare with `since=start`.",
+                    f"The project has no git repository, so there is no {since}. Compare with `since=start`.",
                     reason="no_repository",
                 )
             commit = await commit_of(repository, since)

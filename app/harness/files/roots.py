@@ -22,7 +22,7 @@ class WorkingRoots:
     async def root_of(self, project_id: str, session_id: str | None = None) -> Path:
         """Return the real path of the project's folder, or of the folder in which the named session works.
 
-        Raises `NotFound`, and `Conflict` (`workspace_gone`)."""
+        Raises `NotFound`, and `Conflict` when a workspace is not there."""
         root = self._projects.root_of(project_id)
         if session_id is not None:
             session = await self._storage.read(lambda uow: uow.sessions.get(session_id))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.harness.files.git_status import ARGUMENTS, RepositoryStatus, parse_status
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.tools.processes.git_commands import GitCommands, GitProblem, NoRepository
 from app.workspace.repository import first_line, repository_above
 from app.workspace.tree_watch import TreeWatches
 
@@ -138,6 +138,8 @@ class GitStatuses:
                 output = await git.run([*ARGUMENTS, "--find-renames", "--", "."], environment=here)
             except GitProblem:  # of a partial clone the contents that are compared may be missing
                 output = await git.run([*ARGUMENTS, "--no-renames", "--", "."], environment=here)
+        except NoRepository as problem:
+            return RepositoryStatus("none", str(problem))
         except GitProblem as problem:
             return RepositoryStatus("unavailable", str(problem))
         return await asyncio.to_thread(parse_status, output, prefix)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.errors import Conflict, KagedError, NotFound
+from app.errors import Conflict, KagedError
 from app.harness.git.names import shown
 from app.tools.processes.foreign_text import clean
-from app.tools.processes.git_commands import NO_REPOSITORY, GitProblem
+from app.tools.processes.git_commands import NO_REPOSITORY, GitProblem, NoRepository
 from app.workspace.any_names import address_of
 
 MAX_LISTED = 100
@@ -20,12 +20,18 @@ MAX_TEXT = 16 * 1024
 def as_error(problem: GitProblem) -> KagedError:
     """Return the error for a failure of git itself."""
     text = clean(str(problem), 1_000)
-    if text == NO_REPOSITORY:
-        return NotFound(
-            "The project is not in a git repository. Run `git init` in its folder to create one.",
-            reason="no_repository",
-        )
-    return Conflict(f"{text}.", reason="git_refused")
+    if isinstance(problem, NoRepository):
+        return no_repository(text)
+    return Conflict(f"{text}.", reason="git_failed")
+
+
+def no_repository(why: str = NO_REPOSITORY) -> Conflict:
+    """Return the error for what needs a repository, in a project that has none."""
+    known = "" if why == NO_REPOSITORY else f": {why}"
+    return Conflict(
+        f"The project has no git repository{known}. Run `git init` in its folder to create one.",
+        reason="no_repository",
+    )
 
 
 def locked() -> Conflict:

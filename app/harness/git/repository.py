@@ -22,10 +22,11 @@ from app.tools.processes.git_commands import (
     MAX_OUTPUT,
     NO_CONFIGURATION,
     NO_PROGRAMS,
-    NO_REPOSITORY,
     QUIET,
     SECONDS,
+    GitCommands,
     GitProblem,
+    NoRepository,
     checked,
     run_git,
 )
@@ -61,10 +62,10 @@ class Repository:
     @classmethod
     async def open(cls, processes: CallProcesses, environment: Mapping[str, str], root: Path) -> Repository:
         """Find the repository of the project at `root`. `environment` is that of the daemon's children.
-        Raises `GitProblem`, an expected one where there is none."""
+        Raises `GitProblem`: `NoRepository` where there is none."""
         folders = await asyncio.to_thread(repository_folders, root)
         if folders is None:
-            raise GitProblem(NO_REPOSITORY, expected=True)
+            raise NoRepository
         real = Path(await asyncio.to_thread(os.path.realpath, root))
         accepted = await asyncio.to_thread(accepting, folders.top, root)
         if not accepted:
@@ -72,6 +73,8 @@ class Repository:
         users = users_environment(environment, real)
         settings = await settings_in(processes, users, folders.top, accepted)
         prefix = os.fsencode(real.relative_to(folders.top)) + b"/" if real != folders.top else b""
+        if prefix:  # the repository may ignore the project
+            await GitCommands(processes, environment, root, None).open()
         return cls(folders, prefix, settings, real, processes, users | _safe(accepted))
 
     async def ask(

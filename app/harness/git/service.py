@@ -26,8 +26,8 @@ NOTES_FOLDER = "git"
 
 
 class ProjectGit:
-    """One per daemon. Every method is for the project at `root`, and raises `NotFound` (`no_repository`), and
-    `Conflict` with a reason."""
+    """One per daemon. Every method is for the project at `root`, and raises `Conflict` with the
+    reason."""
 
     def __init__(self, processes: CallProcesses, environment: Mapping[str, str], data_dir: Path) -> None:
         """`environment` is that of the daemon's children."""

@@ -106,7 +106,7 @@ class ProjectRegistry:
         return self.get(project_id).root
 
     def root_of_session(self, row: SessionRow) -> SessionRoot:
-        """Return where a session works. Raises `NotFound`, and `Conflict` (`workspace_gone`)."""
+        """Return where a session works. Raises `NotFound`, and `Conflict` when its workspace is not there."""
         return self.workspaces.of(row, self.root_of(row.project_id))
 
     async def prompts_of(

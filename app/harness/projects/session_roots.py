@@ -63,6 +63,7 @@ class SessionRoots:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Path, Branch]] = {}
+        self._broken: dict[str, WorkspaceRow] = {}
         self._ports: dict[Path, int] = {}
 
     def learn(self, row: WorkspaceRow) -> None:
@@ -71,7 +72,10 @@ class SessionRoots:
         if row.removed_at is not None:
             self._known.pop(row.id, None)
             self._ports.pop(root, None)
+            if row.state == "broken":
+                self._broken[row.id] = row
             return
+        self._broken.pop(row.id, None)
         self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit)
         if row.first_port is not None:
             self._ports[root] = row.first_port
@@ -79,15 +83,18 @@ class SessionRoots:
     def of(self, session: SessionRow, project: Path) -> SessionRoot:
         """Return where a session of the project in the folder `project` works.
 
-        Raises `Conflict` (`workspace_gone`) when its workspace is not known."""
+        Raises `Conflict`: `workspace_not_ready` for a workspace that could not be created, and
+        `workspace_removed`."""
         if session.workspace_id is None:
             return SessionRoot.shared(project)
         known = self._known.get(session.workspace_id)
         if known is None:
+            broken = self._broken.get(session.workspace_id)
+            if broken is not None:
+                raise unusable(broken)
             raise Conflict(
-                f"The workspace {session.workspace_id} of this session is not there any more. Start another "
-                "session.",
-                reason="workspace_gone",
+                "The workspace of this session is removed, with its files. Open another session.",
+                reason="workspace_removed",
                 details={"workspace_id": session.workspace_id},
             )
         root, branch = known
@@ -96,3 +103,22 @@ class SessionRoots:
     def first_port(self, root: Path) -> int | None:
         """Return the first port of the range of the workspace at `root`, None where it has none."""
         return self._ports.get(root) if self._ports else None
+
+
+def unusable(row: WorkspaceRow) -> Conflict:
+    """Return the error for a session that cannot work in its workspace as it is."""
+    state = "could not be created" if row.state == "broken" and row.removed_at else f"is {row.state}"
+    why = f": {row.detail.rstrip('.')}" if row.detail else ""
+    return Conflict(
+        f"The session's workspace {state}{why}. {_WAYS_OUT[row.state]}",
+        reason="workspace_not_ready",
+        details={"workspace_id": row.id, "state": row.state},
+    )
+
+
+_WAYS_OUT = {
+    "creating": "Wait until it is ready.",
+    "kept": "Open another session.",
+    "discarded": "Restore it with `kaged workspace undo`, or open another session.",
+    "broken": "Open another session.",
+}

@@ -80,7 +80,9 @@ class Creation:
         """Make a workspace; raises `GitProblem`, `Conflict` and errors of the operating system."""
         await make_folder(layout)
         git = self.reading(wish.root)
-        repository = await repository_of(git, wish.root)
+        repository = None if wish.branch is None else await repository_of(git, wish.root)
+        if wish.branch is not None and repository is None:
+            raise Conflict("The project has no git repository any more.", reason="no_repository")
         await prepare(layout, repository)
         if repository is None:
             return await self._copy(wish, layout)
@@ -94,11 +96,7 @@ class Creation:
         folder = self.folder(wish.root, layout, repository)
         root = layout.root(repository.prefix)
         if not await asyncio.to_thread(root.is_dir):
-            raise Conflict(
-                f"The project's folder {repository.prefix} is not in the commit {commit[:12]}: commit it, or "
-                "start the workspace from the uncommitted changes (`base: working`).",
-                reason="base_without_project",
-            )
+            raise without_project(repository.prefix, commit)
         assert wish.branch is not None
         refs = await refs_within(git, pinned) if pinned is not None else ()
         await give_repository(layout, repository, Begun(commit, wish.branch, refs, identity))
@@ -143,6 +141,14 @@ class Creation:
                 await self._pins.remove(repository, workspace_id)
         finally:
             await asyncio.to_thread(_remove, layout)
+
+
+def without_project(prefix: str, commit: str) -> Conflict:
+    return Conflict(
+        f"The project's folder {prefix} is not in the commit {commit[:12]}: commit it, or start the "
+        "workspace from the uncommitted changes (`base: working`).",
+        reason="base_without_project",
+    )
 
 
 def _remove(layout: Layout) -> None:

@@ -14,11 +14,12 @@ from app.config import WorkspaceSettings
 from app.errors import Conflict, InsufficientStorage, KagedError, ToolError
 from app.harness.dsl.spec_sections import WorkspaceSection
 from app.harness.projects.projects import ProjectRegistry
-from app.harness.workspaces.creation import HEAD, WORKING, Wish
+from app.harness.projects.session_roots import unusable
+from app.harness.workspaces.creation import HEAD, WORKING, Wish, without_project
 from app.harness.workspaces.layout import Layout, branch_of
 from app.harness.workspaces.outfit import Fitting
 from app.harness.workspaces.record import WorkspaceRecord
-from app.harness.workspaces.repository import commit_of, repository_of
+from app.harness.workspaces.repository import Repository, commit_of, has_folder, repository_of
 from app.harness.workspaces.sizes import size_of
 from app.harness.workspaces.tools import Tools, words
 from app.ids import new_id, now_ms
@@ -31,12 +32,6 @@ log = logging.getLogger("kaged.workspaces")
 
 S = WorkspaceState
 GIGABYTE = 1_000_000_000
-_WAYS_OUT = {
-    S.CREATING.value: "Wait until it is ready.",
-    S.KEPT.value: "Open another session.",
-    S.DISCARDED.value: "Restore it with `undo`, or open another session.",
-    S.BROKEN.value: "Open another session.",
-}
 
 
 class Making:
@@ -53,7 +48,8 @@ class Making:
 
     async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
         """Return the row of a workspace that can be made; it is stored with its session. Raises
-        `ValidationFailed` for a base that is not there, and `InsufficientStorage`."""
+        `ValidationFailed` for a base that is not there, `Conflict` for one without the project's folder, and
+        `InsufficientStorage`."""
         root = self._projects.root_of(project_id)
         await self._require_room()
         workspace_id = new_id("wks")
@@ -66,8 +62,10 @@ class Making:
                 kind, branch = "worktree", branch_of(workspace_id, title)
                 base = WORKING if repository.head is None else base
                 commit = repository.head
+                git = self._reading(root)
                 if base not in {HEAD, WORKING}:
-                    commit = await commit_of(self._reading(root), base)
+                    commit = await commit_of(git, base)
+                await _require_project(git, repository, base, commit)
         except GitProblem as problem:
             raise Conflict(
                 f"The project's repository cannot be used: {problem}", reason="git_failed"
@@ -120,12 +118,7 @@ class Making:
             )
         if S(row.state) in WORKABLE:
             return
-        why = f": {row.detail}" if row.detail else ""
-        raise Conflict(
-            f"The session's workspace is {row.state}{why}. {_WAYS_OUT[row.state]}",
-            reason="workspace_not_ready",
-            details={"workspace_id": row.id, "state": row.state},
-        )
+        raise unusable(row)
 
     async def _make(self, row: Workspace) -> None:
         # The caller may hold an old row: a workspace that is ready by now is not made again.
@@ -192,3 +185,11 @@ class Making:
                 "allows: merge, keep or discard some.",
                 reason="workspaces_full",
             )
+
+
+async def _require_project(git: GitCommands, repository: Repository, base: str, commit: str | None) -> None:
+    """Raise `Conflict` when the project's folder is not in the commit that a workspace starts from."""
+    if base == WORKING or commit is None or not repository.prefix:
+        return
+    if not await has_folder(git, commit, repository.prefix):
+        raise without_project(repository.prefix, commit)

@@ -104,7 +104,7 @@ class Merging:
 
     async def has_changes(self, row: Workspace, layout: Layout, root: Path) -> bool:
         """Tell whether a workspace holds anything that was not brought back. Raises `GitProblem`."""
-        repository = await repository_of(self._creation.reading(root), root)
+        repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         theirs, _ = await self._theirs(row, layout, git)
         brought = (row.merged or {}).get("whole", ())
@@ -112,7 +112,7 @@ class Merging:
 
     async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
         """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""
-        repository = await repository_of(self._creation.reading(root), root)
+        repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
         base = await self._base(row, git, wish.into)
@@ -125,7 +125,8 @@ class Merging:
             return Prepared(answer, journal)
         if repository is None:
             raise Conflict(
-                "The project has no repository: merge into `working_tree`.", reason="no_repository"
+                "The workspace is a copy without a git repository: merge into `working_tree`.",
+                reason="no_repository",
             )
         return await self._onto_branch(row, git, repository, wish, (base, theirs, commit))
 
@@ -180,9 +181,9 @@ class Merging:
         journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before}
         return Prepared(replace(answer, given=True), {**journal, "from": theirs, "tree": bringing.after})
 
-    async def carry_out(self, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
+    async def carry_out(self, row: Workspace, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
         """Do what a journal says, as far as it is not done yet. Raises `GitProblem` and `Conflict`."""
-        repository = await repository_of(self._creation.reading(root), root)
+        repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         changes = await differences(git, journal["from"], journal["tree"])
         bringing = Bringing(journal["from"], journal["tree"], changes)
@@ -205,7 +206,7 @@ class Merging:
     async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace
         holds; return its commit and the tree of that. Done twice it is as once."""
-        repository = await repository_of(self._creation.reading(root), root)
+        repository = await self._repository(row, root)
         if repository is None or row.branch is None:
             raise GitProblem("the project has no repository any more")
         git = self._creation.folder(root, layout, repository)
@@ -216,6 +217,12 @@ class Merging:
         return made, theirs
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _repository(self, row: Workspace, root: Path) -> Repository | None:
+        """Return the repository that a workspace was cloned from. A copy has none, whatever is there now."""
+        if row.kind == "copy":
+            return None
+        return await repository_of(self._creation.reading(root), root)
 
     async def _theirs(self, row: Workspace, layout: Layout, git: GitFolder) -> tuple[str, str]:
         """Return the tree of what a workspace holds now, and the last commit in it."""

@@ -48,8 +48,10 @@ class WorkspaceRecord:
         return found
 
     async def know(self, project_id: str | None) -> None:
-        """Let everything that is stored be learned."""
-        for row in await self.storage.read(lambda uow: uow.workspaces.with_folder(project_id)):
+        """Let everything that is stored be learned: where sessions work, and why some cannot."""
+        broken = await self.storage.read(lambda uow: uow.workspaces.in_states([WorkspaceState.BROKEN.value]))
+        here = await self.storage.read(lambda uow: uow.workspaces.with_folder(project_id))
+        for row in (*broken, *here):
             self._learn(row)
 
     async def of_session(self, session_id: str) -> Workspace | None:

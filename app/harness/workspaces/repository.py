@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.errors import Conflict, ValidationFailed
+from app.errors import ValidationFailed
 from app.tools.processes.git_commands import GitCommands, GitProblem
 from app.workspace.repository import repository_above
 
@@ -135,6 +135,18 @@ async def commit_of(git: GitCommands, ref: str) -> str:
     return said.decode().strip()
 
 
+async def has_folder(git: GitCommands, commit: str, folder: str) -> bool:
+    """Tell whether a commit has a folder; the name "" is that of its top."""
+    asked = ["cat-file", "-e", f"{commit}:{folder}"]
+    try:
+        await git.run(asked)
+    except GitProblem as problem:
+        if problem.exit_code is None:
+            raise
+        return False
+    return True
+
+
 async def refs_within(git: GitCommands, commit: str) -> Sequence[tuple[str, str]]:
     """Return the branches and tags that the history of a commit holds, with their commits: what the pin of
     the commit keeps from being pruned."""
@@ -147,8 +159,3 @@ async def refs_within(git: GitCommands, commit: str) -> Sequence[tuple[str, str]
         name, own, peeled = line.split(" ")
         found.append((name, peeled or own))
     return found
-
-
-def problem_of(problem: GitProblem, what: str) -> Conflict:
-    """Return the error that git's refusal means for an operator."""
-    return Conflict(f"{what}: {problem}", reason="git_failed")

@@ -159,7 +159,7 @@ class Tending:
         writes."""
         journal = row.journal or {}
         try:
-            await self._tools.merging.carry_out(layout, root, journal)
+            await self._tools.merging.carry_out(row, layout, root, journal)
         except Exception as problem:
             if not again or isinstance(problem, Conflict):
                 detail = f"The merge failed: {words(problem)}"

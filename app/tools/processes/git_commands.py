@@ -17,9 +17,11 @@ from app.errors import ToolError
 from app.programs import ENVIRONMENT, search_path
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.project_cage import GitPlaces
-from app.workspace.repository import repository_options
+from app.workspace.repository import accepting, repository_above
 
 NO_REPOSITORY = "not a git repository"
+IGNORED = ("check-ignore", "-z", "--stdin")
+"""Answers the names that are ignored; of a folder in which something is tracked it says nothing."""
 SECONDS = 60.0
 MAX_OUTPUT = 64 * 1024 * 1024
 QUIET = (
@@ -54,6 +56,13 @@ class GitProblem(Exception):
         self.output = output
 
 
+class NoRepository(GitProblem):
+    """The project has no repository: it lies in none, or in one that ignores its folder."""
+
+    def __init__(self, message: str = NO_REPOSITORY) -> None:
+        super().__init__(message, expected=True)
+
+
 class TooMuchOutput(GitProblem):
     """A command answered more than is read of it."""
 
@@ -85,11 +94,22 @@ class GitCommands:
         self._places = writable
 
     async def open(self) -> None:
-        """Find the repository, without git. Raises `GitProblem`, an expected one where there is none."""
-        accepted = await asyncio.to_thread(repository_options, self._root)
-        if accepted is None:
-            raise GitProblem(NO_REPOSITORY, expected=True)
-        self._options = (*QUIET, *accepted)
+        """Find the repository. Raises `GitProblem`: `NoRepository` where there is none."""
+        top = await asyncio.to_thread(repository_above, self._root)
+        if top is None:
+            raise NoRepository
+        self._options = (*QUIET, *await asyncio.to_thread(accepting, top, self._root))
+        real = Path(await asyncio.to_thread(os.path.realpath, self._root))
+        if real != top and await self._ignores(top, real):
+            raise NoRepository(ignored_by(top))
+
+    async def _ignores(self, top: Path, folder: Path) -> bool:
+        """Tell whether the repository ignores the project's folder, and tracks nothing in it."""
+        asked = os.fsencode(folder) + b"\0"
+        # The configuration may name another working tree.
+        environment = {"GIT_WORK_TREE": str(top)}
+        # 1: it is not ignored. 128: git cannot work here, as the next command says.
+        return bool(await self.run(IGNORED, asked, environment=environment, codes=(0, 1, 128)))
 
     async def turn_filters_off(self) -> None:
         """Let no command from now on run a filter of the repository. Raises `GitProblem`."""
@@ -119,7 +139,15 @@ class GitCommands:
         own = self._environment | NO_PROGRAMS | dict(environment or {})
         command = ["git", *self._options, *arguments]
         done = await run_git(children, command, cwd or self._root, own, given, seconds=seconds, most=most)
-        return checked(done, arguments[0], most, codes)
+        return checked(done, verb_of(arguments), most, codes)
+
+
+def verb_of(arguments: Sequence[str]) -> str:
+    """Return the name of git's command, which settings (`-c`) may stand before."""
+    at = 0
+    while arguments[at] == "-c":
+        at += 2
+    return arguments[at]
 
 
 async def run_git(
@@ -159,13 +187,15 @@ def checked(done: Finished, verb: str, most: int = MAX_OUTPUT, codes: Collection
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         first = said[0][:300] if said else f"exit code {done.exit_code}"
         none = NO_REPOSITORY in first
-        raise GitProblem(
-            NO_REPOSITORY if none else f"git {verb}: {first}",
-            expected=none,
-            exit_code=done.exit_code,
-            output=done.stdout,
-        )
+        if none:
+            raise NoRepository
+        raise GitProblem(f"git {verb}: {first}", exit_code=done.exit_code, output=done.stdout)
     return done.stdout
+
+
+def ignored_by(top: Path) -> str:
+    """Return what is said of a project that the repository around it ignores."""
+    return f"the repository at {top} ignores the project's folder"
 
 
 def filters_off(listed: bytes) -> dict[str, str]:

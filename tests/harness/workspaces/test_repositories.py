@@ -213,3 +213,40 @@ async def test_names_that_differ_in_case_only(loaded, tmp_path: Path) -> None:
     (place.root / "Readme.md").rename(place.root / "readme.md")
     await place.merge()
     assert (root / "readme.md").exists() and not (root / "Readme.md").exists()
+
+
+async def test_a_project_that_the_repository_around_it_ignores_is_as_one_without_a_repository(
+    loaded, tmp_path: Path
+) -> None:
+    top = tmp_path / "outer"
+    root = write_project(top / "scratch" / "shop")
+    (top / ".gitignore").write_text("scratch/\n")
+    git(top, "init", "-q"), git(top, "add", "-A"), git(top, "commit", "-qm", "first")
+    place = await loaded(root)
+    assert (place.workspace["kind"], place.workspace["branch"]) == ("copy", None)
+    (place.root / "new.txt").write_text("new\n")
+    changed = (await place.client.get(f"/api/v1/sessions/{place.session_id}/changes")).json()
+    assert changed["items"] == [] and changed["incomplete"] is None
+    (top / ".gitignore").write_text("")
+    assert [one["path"] for one in (await place.merge())["files"]] == ["new.txt"]
+    (top / ".gitignore").write_text("scratch/\n")
+    assert (root / "new.txt").read_text() == "new\n" and git(top, "status", "--porcelain") == ""
+    refused = await place.merge(409, into="main")
+    assert refused["error"]["details"]["reason"] == "no_repository"
+    project = f"/api/v1/projects/{place.workspace['project_id']}"
+    answer = await place.client.get(f"{project}/git/status")
+    assert answer.status_code == 409 and f"{top} ignores" in answer.json()["error"]["message"]
+    files = (await place.client.get(f"{project}/files")).json()
+    assert files["git"]["state"] == "none" and "README.md" in {one["path"] for one in files["items"]}
+
+
+async def test_a_base_without_the_projects_folder_is_refused_at_once(loaded, tmp_path: Path) -> None:
+    top = tmp_path / "outer"
+    root = write_project(top / "shop")
+    (top / "other.txt").write_text("other\n")
+    git(top, "init", "-q"), git(top, "add", "other.txt"), git(top, "commit", "-qm", "first")
+    place = await loaded(root, base="working")
+    body = {"project_id": place.workspace["project_id"], "workspace": "worktree"}
+    answer = await place.client.post("/api/v1/sessions", json=body)
+    assert answer.status_code == 409 and "`base: working`" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["details"]["reason"] == "base_without_project"
