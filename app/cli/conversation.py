@@ -85,12 +85,16 @@ async def find_session(client: DaemonClient, session: str, project: Path | None 
 async def open_session(
     client: DaemonClient,
     project: Path | None,
+    *,
     title: str | None,
     issue_number: int | None = None,
     mode: str | None = None,
+    workspace: str | dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return a new session of the project, bound to an issue and in a mode when they are given."""
+    """Return a new session of the project: bound to an issue, in a mode, in a workspace when given."""
     wanted: dict[str, Any] = {"project_id": (await open_project(client, project))["id"]}
+    if workspace is not None:
+        wanted["workspace"] = workspace
     if title:
         wanted["title"] = title
     if issue_number is not None:
@@ -99,6 +103,11 @@ async def open_session(
         wanted["mode"] = mode
     created: dict[str, Any] = await client.request("POST", "/sessions", body=wanted)
     return created
+
+
+def wished_workspace(base: str | None) -> dict[str, Any]:
+    """Return what a request for a session says to get a workspace that starts from `base`."""
+    return {"kind": "worktree"} if base is None else {"kind": "worktree", "base": base}
 
 
 async def path_of(client: DaemonClient, session: str, project: Path | None = None) -> str:

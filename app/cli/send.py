@@ -16,7 +16,7 @@ import click
 
 from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.connected import Connected, in_project
-from app.cli.conversation import Interrupts, draw, find_session, open_session, session_path
+from app.cli.conversation import Interrupts, draw, find_session, open_session, session_path, wished_workspace
 from app.cli.output import CommandFailed
 from app.cli.questions import ANSWERED, Questions
 from app.cli.session_mode import MODES
@@ -25,6 +25,8 @@ from app.cli.streams import write_data
 
 _REFUSED = ("bad_request", "validation_failed", "payload_too_large")
 """Errors of a message that no session takes."""
+CANNOT_RUN = "cannot_run"
+"""Why a session is idle again although a message waits in it."""
 WAITS_FOR_ANSWER = "interaction"
 """Why a run ends that continues with the answer to a question."""
 
@@ -41,6 +43,7 @@ class Posting:
     mode: str | None
     issue_number: int | None
     session_mode: str | None
+    workspace: str | dict[str, Any] | None = None
 
 
 @click.command(name="send")
@@ -59,6 +62,13 @@ class Posting:
     type=click.Choice(MODES),
     help="How much the session asks, from now on (default of a new session: ask).",
 )
+@click.option(
+    "--workspace/--no-workspace",
+    default=None,
+    help="Let the new session work in its own clone of the repository, or in the project's folder "
+    "(default: as the project file says).",
+)
+@click.option("--base", help="What the workspace starts from: as in `kaged workspace new`; with --workspace.")
 @in_project
 async def command(
     daemon: Connected,
@@ -69,6 +79,8 @@ async def command(
     model: str | None,
     mode: str | None,
     session_mode: str | None,
+    workspace: bool | None,
+    base: str | None,
 ) -> int:
     """Post TEXT and stream the answer; `-` reads standard input.
 
@@ -85,7 +97,12 @@ async def command(
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
     if session is not None and issue_number is not None:
         raise click.UsageError("--issue is for a new session; leave out --session or --issue.")
-    posting = Posting(text, session, daemon.project, title, model, mode, issue_number, session_mode)
+    if session is not None and (workspace is not None or base is not None):
+        raise click.UsageError("--workspace is for a new session; leave out --session or --workspace.")
+    if base is not None and not workspace:
+        raise click.UsageError("--base is for a workspace; add --workspace.")
+    place = None if workspace is None else wished_workspace(base) if workspace else "shared"
+    posting = Posting(text, session, daemon.project, title, model, mode, issue_number, session_mode, place)
     return await _Answer(daemon.client, posting, StreamView(), daemon.as_json).follow()
 
 
@@ -113,7 +130,12 @@ class _Answer:
                 session = await self.client.request("PATCH", path, body=body)
         else:
             session = await open_session(
-                self.client, posting.project, posting.title, posting.issue_number, posting.session_mode
+                self.client,
+                posting.project,
+                title=posting.title,
+                issue_number=posting.issue_number,
+                mode=posting.session_mode,
+                workspace=posting.workspace,
             )
         self.session_id = session["id"]
         if posting.session is None and not self.as_json:
@@ -166,6 +188,8 @@ class _Answer:
             if not self.as_json:
                 self.view.note("the message was removed before it was run", dim=True)
             return 1
+        if frame.type == "session.state" and frame.payload.get("reason") == CANNOT_RUN and not self.run_id:
+            return 1
         if frame.type == "run.started":
             self._started(frame.payload)
         if self.waiting and frame.type in ANSWERED and frame.payload.get("state") != "answered":
@@ -180,7 +204,13 @@ class _Answer:
             return None
         if not self.as_json:
             self.view.summary(frame.payload)
+            if isinstance(self.posting.workspace, dict):
+                self._say_what_follows()
         return 0 if frame.payload.get("state") == "succeeded" else 1
+
+    def _say_what_follows(self) -> None:
+        shown, merged = f"kaged diff {self.session_id}", f"kaged workspace merge {self.session_id}"
+        self.view.note(f"`{shown}` shows what changed in the workspace; `{merged}` merges it", dim=True)
 
     def _started(self, payload: dict[str, Any]) -> None:
         if self.waiting or payload.get("trigger_message_id") == self.message_id:

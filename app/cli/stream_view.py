@@ -247,6 +247,10 @@ class StreamView:
                 self._retry(payload)
             case "run.queued":
                 self.note(f"… queued ({payload.get('reason')})", dim=True)
+            case "workspace.updated":
+                self._workspace(payload)
+            case "session.state" if payload.get("reason") == "cannot_run":
+                self.note(f"✗ the message cannot be run: {payload.get('detail')}", color="red")
             case "hook.ended" if payload.get("decision") not in ("continue", "ask"):
                 what, reason = payload.get("decision"), payload.get("reason")
                 self.note(
@@ -265,6 +269,14 @@ class StreamView:
                 self.note(f"‖ checkpoint: {payload.get('reason')}", color="yellow")
             case _:
                 return
+
+    def _workspace(self, payload: Mapping[str, Any]) -> None:
+        state, detail = str(payload.get("state")), payload.get("detail")
+        if state == "broken":
+            self.note(f"✗ the workspace is broken: {detail}", color="red")
+        elif state in ("creating", "ready"):
+            step = f" ({payload['step']})" if payload.get("step") else ""
+            self.note(f"… workspace {state}{step}" + (f": {detail}" if detail else ""), dim=True)
 
     def _retry(self, payload: Mapping[str, Any]) -> None:
         target, delay = payload.get("fallback_to"), payload.get("delay_ms")

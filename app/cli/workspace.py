@@ -5,14 +5,16 @@ Owns: these commands. Never: making or merging a workspace, which is the daemon'
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any
 
 import click
 
 from app.cli.connected import Connected, in_project
-from app.cli.conversation import path_of
+from app.cli.conversation import open_session, path_of, wished_workspace
 from app.cli.daemon_address import path_part
-from app.cli.output import CommandGroup, print_text
+from app.cli.output import CommandFailed, CommandGroup, print_text
+from app.cli.stream_view import StreamView
 
 MEGABYTE = 1_000_000
 
@@ -30,13 +32,38 @@ def command() -> None:
     show_default=True,
     help="`head` (the last commit), `working` (with uncommitted changes), or a branch, tag or commit.",
 )
+@click.option("--no-wait", is_flag=True, help="Do not wait until the workspace is ready.")
 @in_project
-async def new(daemon: Connected, title: str, base: str) -> None:
-    """Open a session in a workspace: its own clone of the repository."""
-    body: dict[str, Any] = {"project_id": await daemon.project_id(), "title": title}
-    body["workspace"] = {"kind": "worktree", "base": base}
-    made = await daemon.client.request("POST", "/sessions", body=body)
-    daemon.show(made, f"{made['id']}; `kaged send --session {made['id']} TEXT` talks to it")
+async def new(daemon: Connected, title: str, base: str, no_wait: bool) -> None:
+    """Open a session in a workspace: its own clone of the repository, or a copy of a folder without one.
+
+    `kaged send --workspace TEXT` does that and sends a message. Exits with 1 when the workspace cannot be
+    created.
+    """
+    made = await open_session(daemon.client, daemon.project, title=title, workspace=wished_workspace(base))
+    if not no_wait:
+        await _until_ready(daemon, made)
+    daemon.show(made, f"{made['id']}; `kaged send --session {made['id']} TEXT` sends it a message")
+
+
+async def _until_ready(daemon: Connected, session: dict[str, Any]) -> None:
+    """Follow the creation of a session's workspace. Raises `CommandFailed` when it fails."""
+    view = StreamView()
+    frames = daemon.client.frames(session["id"], after_seq=session["last_seq"])
+    async with aclosing(frames):
+        async for frame in frames:
+            if frame.type != "workspace.updated":
+                continue
+            state, detail = frame.payload["state"], frame.payload.get("detail")
+            if state not in ("creating", "ready"):
+                raise CommandFailed(
+                    "workspace_not_ready",
+                    f"the workspace of {session['id']} could not be created: {detail}",
+                )
+            if not daemon.as_json:
+                view.show(frame)
+            if state == "ready":
+                return
 
 
 @command.command(name="list")

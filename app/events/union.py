@@ -255,11 +255,15 @@ class ModelRetry(EventPayload):
 
 
 class SessionStateChanged(EventPayload):
+    """A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
+    does not run; it stays, and goes with the next one."""
+
     TYPE = "session.state"
     GLOBAL = True
     state: str
     previous: str
     reason: str | None = None
+    detail: str | None = None
 
 
 class SessionUpdated(EventPayload):

@@ -72,3 +72,35 @@ def test_the_doctor_finds_and_removes_what_no_workspace_of_the_database_is(home:
     pins = git(home.project, "for-each-ref", "--format=%(refname)", "refs/kaged").split()
     assert pins == [f"refs/kaged/base/{root.parent.name}"]
     assert [one for one in home.json("doctor")["findings"] if one["group"] == "workspaces"] == []
+
+
+def test_a_message_and_its_workspace_are_one_command(home: Home) -> None:
+    (home.project / "README.md").write_text("# Library\n\nIt lends records.\n")
+    sent = home.run("send", "--workspace", "--base", "working", "--title", "Records", "read")
+    assert sent.returncode == 0, sent.stderr
+    assert "workspace creating (clone)" in sent.stderr and "workspace ready" in sent.stderr
+    assert "It lends books." in sent.stdout and "`kaged workspace merge ses_" in sent.stderr
+    shown = home.json("workspace", "show")
+    assert (shown["state"], shown["base"]) == ("ready", "working")
+    assert "add --workspace" in home.run("send", "--base", "working", "read").stderr
+    refused = home.run("send", "--workspace", "--base", "nowhere", "read")
+    assert refused.returncode == 1 and "no commit nowhere" in refused.stderr
+
+
+def test_a_workspace_that_cannot_be_created_says_why_everywhere(home: Home) -> None:
+    """The branch that it starts from has a commit whose files are not there."""
+    blob = git(home.project, "rev-parse", "HEAD:README.md")
+    (home.project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    made = home.run("workspace", "new")
+    assert made.returncode == 1 and "could not be created: git read-tree: " in made.stderr
+    sent = home.run("send", "--workspace", "read")
+    assert sent.returncode == 1, sent.stdout
+    assert "The session's workspace could not be created: git read-tree: " in sent.stderr
+    later = home.run("workspace", "new", "--no-wait")
+    assert later.returncode == 0 and "send --session ses_" in later.stdout
+    session = home.json("session", "list")["items"][1]["id"]
+    for command in (["changes", session], ["send", "--session", session, "again"]):
+        refused = home.run(*command)
+        assert refused.returncode == 1, refused.stdout
+        assert "could not be created: git read-tree: " in refused.stderr
+        assert refused.stderr.strip().endswith("Open another session.")

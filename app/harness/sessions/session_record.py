@@ -66,13 +66,14 @@ class SessionRecord:
         event: SessionEvent,
         *,
         reason: str | None = None,
+        detail: str | None = None,
         events: Sequence[EventPayload] = (),
         statements: Statements | None = None,
         run_id: str | None = None,
         durable: bool = False,
         columns: Mapping[str, Any] | None = None,
     ) -> None:
-        """Move, and store everything that belongs to the move in one unit.
+        """Move, and store everything that belongs to the move in one unit. `detail` is the `reason` in words.
 
         `columns` are further ones of the row. When storing fails nothing has moved."""
         before = self.row
@@ -80,7 +81,10 @@ class SessionRecord:
         values = {**(columns or {}), "state": state.value, "state_reason": reason, "updated_at": now_ms()}
         published = [*self._owed_events, *events]
         if state.value != before.state:
-            published.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
+            moved = SessionStateChanged(
+                state=state.value, previous=before.state, reason=reason, detail=detail
+            )
+            published.append(moved)
         if "title" in values and values["title"] != before.title:
             published.append(updated_event(before.model_copy(update=values)))
         owed = list(self._owed_statements)

@@ -308,8 +308,9 @@ class SessionRuns:
             exc_info=None if known else problem,
         )
         held = hold_all(self._inbox.hold())
+        why = problem.message if isinstance(problem, KagedError) else "an internal error; see the log"
         try:
-            await self._record.move(event, reason="cannot_run", statements=held, columns=columns)
+            await self._record.move(event, reason="cannot_run", detail=why, statements=held, columns=columns)
         except KagedError as another:
             log.error("session %s could not be stored: %s", self.id, another.message)
             self._record.move_unstored(event, [], held, another, reason="cannot_run")
