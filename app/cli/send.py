@@ -184,11 +184,7 @@ class _Answer:
             await self.questions.take(frame)
         if frame.of_subagent:
             return None
-        if frame.type == "message.removed" and frame.payload["message_id"] == self.message_id:
-            if not self.as_json:
-                self.view.note("the message was removed before it was run", dim=True)
-            return 1
-        if frame.type == "session.state" and frame.payload.get("reason") == CANNOT_RUN and not self.run_id:
+        if self._never_runs(frame):
             return 1
         if frame.type == "run.started":
             self._started(frame.payload)
@@ -207,6 +203,16 @@ class _Answer:
             if isinstance(self.posting.workspace, dict):
                 self._say_what_follows()
         return 0 if frame.payload.get("state") == "succeeded" else 1
+
+    def _never_runs(self, frame: ReceivedFrame) -> bool:
+        """Tell whether the message was removed, or cannot start a run."""
+        payload = frame.payload
+        if frame.type == "session.state":
+            return payload.get("reason") == CANNOT_RUN and self.run_id is None
+        removed = frame.type == "message.removed" and payload["message_id"] == self.message_id
+        if removed and not self.as_json:
+            self.view.note("the message was removed before it was run", dim=True)
+        return removed
 
     def _say_what_follows(self) -> None:
         shown, merged = f"kaged diff {self.session_id}", f"kaged workspace merge {self.session_id}"
