@@ -12,23 +12,23 @@ from fastapi import APIRouter, Path, Query, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import CLAIMED, noun_router
-from app.api.pagination import page_by_name
+from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.changes import (
     PATH,
     ChangeAnswer,
     ChangeDiffAnswer,
     ChangePage,
     EditAnswer,
-    HunkAnswer,
     RevertAnswer,
     RevertChange,
 )
+from app.api.schemas.hunks import HunkAnswer
+from app.api.schemas.model import PageOf
 from app.harness.changes.baselines import SINCE
 from app.harness.changes.line_diffs import hunk_digest
 from app.harness.changes.revert_steps import RevertWish
 from app.harness.changes.service import FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
-from app.harness.git_output.hunks import Hunk, shown_lines
 from app.storage.models import Revert
 from app.tools.project_files.text_format import text_of, to_utf8
 from app.workspace.any_names import address_of, name_at
@@ -123,6 +123,16 @@ async def revert_change(
     )
 
 
+@router.get("/sessions/{session_id}/reverts", summary="List a session's reverts, newest first")
+async def list_reverts(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RevertAnswer]:
+    """Also those that are undone (`undone_at`)."""
+    await services.sessions.get(session_id)
+    found = await services.storage.read(
+        lambda uow: uow.reverts.list(session_id, limit=page.limit, cursor=page.cursor)
+    )
+    return answer_page(found, _revert_answer)
+
+
 @router.post(
     "/sessions/{session_id}/changes/revert/{revert_id}/undo", summary="Undo a revert", dependencies=[CLAIMED]
 )
@@ -158,21 +168,8 @@ def _shown(diff: FileDiff) -> tuple[list[HunkAnswer] | None, bool]:
         size += sum(len(line) for _, line in hunk.lines)
         if size > MOST_HUNK_BYTES:
             return shown, True
-        shown.append(_hunk_answer(hunk, diff))
+        shown.append(HunkAnswer.of(hunk, hunk_digest(hunk, diff.digest, diff.context)))
     return shown, False
-
-
-def _hunk_answer(hunk: Hunk, diff: FileDiff) -> HunkAnswer:
-    lines = list(shown_lines(hunk))
-    return HunkAnswer.model_construct(
-        header=hunk.header,
-        old_start=hunk.old_start,
-        old_lines=hunk.old_lines,
-        new_start=hunk.new_start,
-        new_lines=hunk.new_lines,
-        lines=lines,
-        digest=hunk_digest(hunk, diff.digest, diff.context),
-    )
 
 
 def _encoding(content: bytes | None) -> str | None:

@@ -24,19 +24,18 @@ from app.api.schemas.git import (
     GitDiffAnswer,
     GitFileAnswer,
     GitHeadAnswer,
-    GitHunkAnswer,
     GitStagingAnswer,
     GitStatusAnswer,
     StageFiles,
     SwitchBranch,
 )
+from app.api.schemas.hunks import HunkAnswer
 from app.api.schemas.model import PageOf
 from app.daemon.services import Services
 from app.errors import Conflict
 from app.harness.git.committing import CommitWish
 from app.harness.git.names import given
 from app.harness.git.status import FileState, GitStatus
-from app.harness.git_output.hunks import shown_lines
 from app.workspace.any_names import address_of
 
 router: APIRouter = noun_router("Git")
@@ -81,25 +80,13 @@ async def get_git_diff(
     """From the index to the working tree; with `staged` from the last commit to the index."""
     (name,) = given([path], field="path")
     diff = await services.management.folders.git.diff(_root(services, project_id), name, staged=staged)
-    hunks = [
-        GitHunkAnswer(
-            header=one.header,
-            old_start=one.old_start,
-            old_lines=one.old_lines,
-            new_start=one.new_start,
-            new_lines=one.new_lines,
-            lines=list(shown_lines(one)),
-            digest=one.digest,
-        )
-        for one in diff.hunks
-    ]
     return GitDiffAnswer(
         path=address_of(name),
         staged=staged,
         binary=diff.binary,
         old_mode=diff.old_mode,
         new_mode=diff.new_mode,
-        hunks=hunks,
+        hunks=[HunkAnswer.of(one, one.digest) for one in diff.hunks],
     )
 
 
@@ -108,7 +95,7 @@ async def stage_files(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: StageFiles
 ) -> GitStagingAnswer:
     """A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-    `changed_since`, `conflicts`, `filtered`, `git_refused`."""
+    `changed_since`, `conflicts`, `filtered`, `git_failed`."""
     root, names = _root(services, project_id), _names(body)
     await services.management.folders.git.stage(root, names, body.hunks)
     return await _staged(request, services, root, names, body.hunks)
@@ -118,7 +105,7 @@ async def stage_files(
 async def unstage_files(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: StageFiles
 ) -> GitStagingAnswer:
-    """Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`."""
+    """Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_failed`."""
     root, names = _root(services, project_id), _names(body)
     await services.management.folders.git.unstage(root, names, body.hunks)
     return await _staged(request, services, root, names, body.hunks)
@@ -130,7 +117,7 @@ async def commit_files(
 ) -> GitCommitAnswer:
     """With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
     `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-    `hook_failed` (with `output`), `git_refused`."""
+    `hook_failed` (with `output`), `git_failed`."""
     if body.hooks:
         services.projects.require_trusted(project_id)
     names = given(body.paths or [])
@@ -189,7 +176,7 @@ async def switch_git_branch(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: SwitchBranch
 ) -> GitHeadAnswer:
     """Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-    `operation_in_progress`, `filtered`, `git_refused`."""
+    `operation_in_progress`, `filtered`, `git_failed`."""
     commit = await services.management.folders.git.switch(_root(services, project_id), body.name)
     _note(request, {"branch": body.name, "commit": commit})
     return GitHeadAnswer(branch=body.name, commit=commit, switched=True)

@@ -46,7 +46,7 @@ BY_OWNER = frozenset(
         *("invoke_workflow", "cancel_workflow_run", "stop_command", "call_tool"),
         *("create_project_permission", "delete_project_permission", "create_session_permission"),
         *("get_workspace", "merge_workspace", "keep_workspace", "discard_workspace", "undo_workspace"),
-        *("list_changes", "get_change", "revert_change", "undo_revert"),
+        *("list_changes", "get_change", "revert_change", "undo_revert", "list_reverts"),
         *("delete_session_permission", "list_mcp_content", "enable_mcp_server", "enable_plugin", "test_hook"),
         *("stage_files", "unstage_files", "commit_files", "create_git_branch", "switch_git_branch"),
     }

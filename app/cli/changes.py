@@ -21,6 +21,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _MOST = 1_000
 """So many pages of a hundred: a loop has an end."""
+_LONG_NUMBER = 9
+"""Digits that are a digest, and no number of a hunk."""
 
 
 def since_option(command: Decorated) -> Decorated:
@@ -80,6 +82,20 @@ def summary(answer: dict[str, Any]) -> str:
     files = "1 file" if answer["total"] == 1 else f"{answer['total']} files"
     text = f"{files}, +{answer['additions']} -{answer['deletions']}"
     return text if answer["incomplete"] is None else f"{text}; {answer['incomplete']}"
+
+
+def digests_of(diff: dict[str, Any], wanted: Sequence[str]) -> list[str]:
+    """Return the digests of hunks that are named by their number in a difference, or by digest."""
+    known = [one["digest"] for one in diff["hunks"] or []]
+    found = []
+    for one in dict.fromkeys(wanted):
+        if not one.isdecimal() or len(one) >= _LONG_NUMBER:
+            found.append(one)  # of another state of the file, the daemon refuses it
+            continue
+        if not 0 < int(one) <= len(known):
+            raise CommandFailed("not_found", f"{diff['path']} has no hunk {one}, only {len(known)}")
+        found.append(known[int(one) - 1])
+    return found
 
 
 @click.command(name="changes")

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from app.cli.changes import digests_of
 from app.cli.connected import Connected, in_project, text_or_file
 from app.cli.conversation import open_project
 from app.cli.daemon_address import path_part
@@ -20,7 +21,7 @@ from app.cli.output import CommandFailed, CommandGroup, print_text, print_warnin
 HOOK_SECONDS = 330.0
 """How long a commit with hooks may take: the daemon ends them after 300 seconds."""
 _PAGE = 100
-_LETTERS = {"added": "A", "modified": "M", "deleted": "D", "renamed": "R", "type_changed": "T", None: " "}
+_LETTERS = {"added": "A", "modified": "M", "deleted": "D", "renamed": "R", None: " "}
 _COLORS = {"+": "green", "-": "red"}
 
 
@@ -90,12 +91,12 @@ async def status(daemon: Connected) -> None:
     daemon.show(await repository.status(), _print_status)
 
 
-@command.command(name="diff", short_help="Show differences, with the digests of hunks.")
+@command.command(name="diff", short_help="Show differences, with the numbers of hunks.")
 @click.argument("paths", nargs=-1)
 @click.option("--staged", is_flag=True, help="Show what is staged, compared with the last commit.")
 @in_project
 async def diff(daemon: Connected, paths: tuple[str, ...], staged: bool) -> None:
-    """Show what is not staged in PATHS (default: all files). `kaged git stage --hunk` takes the digest of a
+    """Show what is not staged in PATHS (default: all files). `kaged git stage --hunk` takes the number of a
     hunk."""
     repository = await _Repository.open(daemon)
     files = repository.addresses(paths)
@@ -109,7 +110,9 @@ async def diff(daemon: Connected, paths: tuple[str, ...], staged: bool) -> None:
 
 @command.command(name="stage", short_help="Stage files, or hunks of one file.")
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--hunk", "hunks", multiple=True, help="The digest of a hunk of PATH; may be repeated.")
+@click.option("--hunk", "hunks", multiple=True, metavar="N",
+              help="Only this hunk: its number in `kaged git diff PATH`, or its digest. Repeatable.",
+              )  # fmt: skip
 @in_project
 async def stage(daemon: Connected, paths: tuple[str, ...], hunks: tuple[str, ...]) -> None:
     """Stage PATHS (files or folders) as they are now, or hunks of one file."""
@@ -118,7 +121,9 @@ async def stage(daemon: Connected, paths: tuple[str, ...], hunks: tuple[str, ...
 
 @command.command(name="unstage", short_help="Unstage files, or hunks of one file.")
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--hunk", "hunks", multiple=True, help="The digest of a staged hunk of PATH; may be repeated.")
+@click.option("--hunk", "hunks", multiple=True, metavar="N",
+              help="Only this hunk: its number in `kaged git diff --staged PATH`, or its digest. Repeatable.",
+              )  # fmt: skip
 @in_project
 async def unstage(daemon: Connected, paths: tuple[str, ...], hunks: tuple[str, ...]) -> None:
     """Take PATHS, or hunks of one file, out of the next commit. The files stay as they are."""
@@ -196,7 +201,10 @@ async def _stage(daemon: Connected, what: str, paths: tuple[str, ...], hunks: tu
         raise click.UsageError("--hunk is for one PATH.")
     repository = await _Repository.open(daemon)
     addresses = repository.addresses(paths)
-    body = {"path": addresses[0], "hunks": list(hunks)} if hunks else {"paths": addresses}
+    body: dict[str, Any] = {"paths": addresses}
+    if hunks:
+        params = {"path": addresses[0], "staged": what == "unstage"}
+        body = {"path": addresses[0], "hunks": digests_of(await repository.get("diff", params), hunks)}
     answer = await repository.post(what, body)
     counts = answer["counts"]
     daemon.show(answer, f"{counts['staged']} staged, {_unstaged(counts)}")
@@ -253,7 +261,7 @@ def _print_diffs(files: Sequence[Mapping[str, Any]]) -> None:
             print_text("its content is binary")
         elif one["old_mode"] != one["new_mode"]:
             print_text(f"mode {one['old_mode'] or 'none'} -> {one['new_mode'] or 'none'}", dim=True)
-        for hunk in one["hunks"]:
-            print_text(f"{hunk['header']}  [{hunk['digest']}]", color="cyan")
+        for number, hunk in enumerate(one["hunks"], 1):
+            print_text(f"{hunk['header']}    hunk {number}  [{hunk['digest']}]", color="cyan")
             for kind, text in hunk["lines"]:
                 print_text(kind + text, color=_COLORS.get(kind))

@@ -21,7 +21,7 @@ async def test_git_status_is_told_of_files_and_summed_up_for_folders(shop: Path,
         (shop / name).write_text(f"{name}\n" * 20)
     git(shop, "add", ".")
     git(shop, "commit", "-qm", "first")
-    assert await files.letters(depth=9) == {}
+    assert await files.words(depth=9) == {}
 
     (shop / "src" / "changed.py").write_text("other\n")
     (shop / "src" / "gone.py").unlink()
@@ -36,14 +36,14 @@ async def test_git_status_is_told_of_files_and_summed_up_for_folders(shop: Path,
 
     found = await files.entries(depth=9)
     assert {name: one["git"] for name, one in found.items() if one["git"] is not None} == {
-        "src/changed.py": "M",
-        "src/gone.py": "D",
-        "src/new_name.py": "R",
-        "src/added.py": "A",
-        "src/fresh.py": "?",
-        "made": "?",
-        "made/inner.py": "?",
-        "old/only.py": "D",
+        "src/changed.py": "modified",
+        "src/gone.py": "deleted",
+        "src/new_name.py": "renamed",
+        "src/added.py": "added",
+        "src/fresh.py": "untracked",
+        "made": "untracked",
+        "made/inner.py": "untracked",
+        "old/only.py": "deleted",
     }
     assert found["src/new_name.py"]["old_path"] == "src/old_name.py"
     assert (found["src/gone.py"]["size"], found["src/gone.py"]["readable"]) == (None, False)
@@ -57,7 +57,7 @@ async def test_git_status_is_told_of_files_and_summed_up_for_folders(shop: Path,
     # What changes in the repository alone is noticed, too.
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "second")
-    assert await files.letters(depth=9) == {}
+    assert await files.words(depth=9) == {}
     state = (await files.page())["git"]
     assert (state["branch"], state["commit"]) == ("main", git(shop, "rev-parse", "HEAD").strip())
 
@@ -74,7 +74,7 @@ async def test_a_project_within_a_repository_is_told_of_its_own_part(
     (shop / "build").mkdir()
     (shop / "build" / "out.bin").write_bytes(b"\0")
 
-    assert await FileReader(client, project_id).letters(depth=3) == {"README.md": "M"}
+    assert await FileReader(client, project_id).words(depth=3) == {"README.md": "modified"}
     assert "build" not in await FileReader(client, project_id).entries()
 
 
@@ -106,7 +106,7 @@ async def test_a_hostile_configuration_runs_nothing_and_shows_nothing_else(
     (shop / "README.md").write_text("changed, with a filter\n")
     (shop / "one.py").write_text("two\n")
 
-    assert await files.letters() == {"README.md": "M", "one.py": "M"}
+    assert await files.words() == {"README.md": "modified", "one.py": "modified"}
     assert (await files.content("README.md")).text == "changed, with a filter\n"
     assert not ran.exists()
     git(shop, "config", "--unset", "core.worktree")
@@ -133,15 +133,15 @@ async def test_submodules_and_sparse_checkouts_are_told_as_they_are(
     git(shop, "sparse-checkout", "set", "here", "prompts", ".kaged")
 
     assert "away" not in await files.entries()
-    assert await files.letters(depth=3) == {}
+    assert await files.words(depth=3) == {}
     (shop / "library" / "lib.py").write_text("changed\n")
     git(shop / "library", "commit", "-qam", "second")
-    assert await files.letters(depth=3) == {"library": "M"}
+    assert await files.words(depth=3) == {"library": "modified"}
     assert (await files.text("library/lib.py"))["lines"] == ["changed"]
 
 
 async def test_requests_at_the_same_time_share_one_answer_of_git(shop: Path, files: FileReader) -> None:
     git(shop, "init", "-q")
     (shop / "one.py").write_text("x\n")
-    found = await asyncio.gather(*(files.letters() for _ in range(8)))
-    assert all(one["one.py"] == "?" for one in found)
+    found = await asyncio.gather(*(files.words() for _ in range(8)))
+    assert all(one["one.py"] == "untracked" for one in found)

@@ -66,11 +66,11 @@ async def test_every_name_can_be_listed_read_and_found(shop: Path, files: FileRe
     found = await files.entries()
     for name, text in names.items():
         entry = found[address_of(name)]
-        assert (entry["name"], entry["git"]) == (name, "?")
+        assert (entry["name"], entry["git"]) == (name, "untracked")
         for path in (f"./{name}", entry["path"]):
             assert (await files.content(path)).text == text
     latin = found["~bytes:Y2Fm6SBtZW51LnR4dA"]
-    assert (latin["name"], latin["git"]) == ("caf\ufffd menu.txt", "?")
+    assert (latin["name"], latin["git"]) == ("caf\ufffd menu.txt", "untracked")
     content = await files.content(latin["path"])
     assert content.text == "6\n"
     assert content.headers["content-disposition"] == "inline; filename*=utf-8''caf%E9%20menu.txt"

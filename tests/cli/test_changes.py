@@ -122,6 +122,9 @@ def test_a_file_and_a_hunk_are_reverted_and_brought_again(daemon: DaemonProcess)
     assert file.read_text() == "# Library\n\nIt lends books.\n"
     undo = hunk.stdout.partition("--undo ")[2].partition("`")[0]
     assert home.run("revert", "--undo", undo).returncode == 0
+    listed = home.run("revert", "--list")
+    assert [one.split()[0] for one in listed.stdout.splitlines()[1:3]] == [undo, made["id"]], listed
+    assert "1 hunk of README.md" in listed.stdout and listed.stdout.count("undone") == 2
     assert file.read_text() == after
     missing = home.run("revert", "README.md", "--hunk", "7")
     assert (missing.returncode, "has no hunk 7, only 1" in missing.stderr) == (1, True)

@@ -34,7 +34,8 @@ def test_changes_are_shown_staged_committed_and_branched_from_anywhere_in_the_pr
     diff = shop.run("git", "diff", "../README.md", cwd=root / "prompts")
     (file,) = shop.json("git", "diff", "README.md")["items"]
     digest = file["hunks"][0]["digest"]
-    staged = shop.run("git", "stage", "README.md", "--hunk", digest)
+    assert f"hunk 1  [{digest}]" in diff.stdout
+    staged = shop.run("git", "stage", "README.md", "--hunk", "1")
     wrong = shop.run("git", "stage", "README.md", "--hunk", "0" * 32)
     outside = shop.run("git", "stage", "../elsewhere.txt")
     made = shop.run("git", "commit", "-m", "Maps")

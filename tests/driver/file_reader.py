@@ -66,7 +66,7 @@ class FileReader:
                 return found
             cursor = {"cursor": page["next_cursor"]}
 
-    async def letters(self, path: str = ".", **params: Any) -> dict[str, str]:
+    async def words(self, path: str = ".", **params: Any) -> dict[str, str]:
         found = await self.entries(path, **params)
         return {name: one["git"] for name, one in found.items() if one["git"] is not None}
 

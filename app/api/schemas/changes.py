@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from app.api.schemas.hunks import HunkAnswer
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 
 ChangeStatusName = Literal["added", "modified", "deleted", "renamed", "mode"]
@@ -49,19 +50,6 @@ class ChangePage(PageOf[ChangeAnswer]):
     additions: int
     deletions: int
     incomplete: str | None = Field(description="What the list lacks, and the reason.")
-
-
-class HunkAnswer(AnswerModel):
-    """A hunk of a diff. Each line is its sign and its text without the newline: `" "` in both files, `"-"` in
-    the old, `"+"` in the new one. `"\\\\"` marks a last line without a newline."""
-
-    header: str
-    old_start: int
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: list[tuple[Literal[" ", "-", "+", "\\"], str]]
-    digest: str = Field(description="Identifies this hunk in this state of the file, for a revert.")
 
 
 class ChangeDiffAnswer(ChangeAnswer):

@@ -13,7 +13,7 @@ _PATH = (
     "characters, is `~bytes:` and its bytes in URL-safe base64."
 )
 EntryKind = Literal["file", "folder", "link", "other"]
-GitLetter = Literal["M", "A", "D", "R", "U", "?"]
+GitWord = Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"]
 
 
 class FileLinkTarget(AnswerModel):
@@ -37,9 +37,8 @@ class FileEntry(AnswerModel):
     target: FileLinkTarget | None = Field(
         description="Null for a link that leads out of the project or nowhere, and for all that is no link."
     )
-    git: GitLetter | None = Field(
-        description="Compared with the last commit: modified, added, deleted, renamed, unmerged, or not "
-        "tracked. Null where nothing has changed. A deleted file is listed, too."
+    git: GitWord | None = Field(
+        description="How it differs from the last commit, if it does. A deleted file is listed, too."
     )
     old_path: str | None = Field(description="Where a renamed file was.")
     changes: dict[str, int] = Field(
@@ -50,7 +49,7 @@ class FileEntry(AnswerModel):
 
 class GitStateAnswer(AnswerModel):
     """What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
-    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters."""
+    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have `git`."""
 
     state: Literal["ok", "none", "pending", "unavailable"]
     reason: str | None

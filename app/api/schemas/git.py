@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
+from app.api.schemas.hunks import HunkAnswer
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel
 
-Change = Literal["added", "modified", "deleted", "renamed", "type_changed"]
+Change = Literal["added", "modified", "deleted", "renamed"]
 Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=8192)]
 Digest = Annotated[str, StringConstraints(min_length=1, max_length=128)]
@@ -55,20 +56,6 @@ class GitStatusAnswer(PageOf[GitFileAnswer]):
     )
 
 
-class GitHunkAnswer(AnswerModel):
-    """A hunk of a diff."""
-
-    header: str
-    old_start: int
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: list[tuple[Literal[" ", "-", "+", "\\"], str]] = Field(
-        description="The sign of each line and its text; `\\` marks a last line without a newline."
-    )
-    digest: str = Field(description="Identifies the hunk, to stage or unstage it.")
-
-
 class GitDiffAnswer(AnswerModel):
     """The diff of one file. It has no hunks when the file is binary, or only its mode differs."""
 
@@ -77,7 +64,7 @@ class GitDiffAnswer(AnswerModel):
     binary: bool
     old_mode: str | None
     new_mode: str | None
-    hunks: list[GitHunkAnswer]
+    hunks: list[HunkAnswer]
 
 
 class StageFiles(RequestModel):

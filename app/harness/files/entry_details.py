@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import ToolError
-from app.harness.files.git_status import Letter, RepositoryStatus
+from app.harness.files.git_status import RepositoryStatus, Word
 from app.harness.files.listing import Entry, Kind
 from app.workspace import Workspace
 from app.workspace.any_names import address_of, shown
@@ -43,7 +43,7 @@ class DetailedEntry:
     ignored: bool
     readable: bool
     target: LinkTarget | None
-    git: Letter | None
+    git: Word | None
     old_path: str | None
     changes: Mapping[str, int]
 
@@ -87,7 +87,7 @@ def _detailed(
         ignored=entry.ignored,
         readable=entry.path not in unreadable and not entry.gone,
         target=_target(entry, workspace),
-        git=None if git is None else git.letter,
+        git=None if git is None else git.word,
         old_path=None if git is None or git.old_path is None else address_of(git.old_path),
         changes=status.below(entry.path) if entry.kind == "folder" else {},
     )

@@ -1,6 +1,6 @@
 """What git says of the files of a project: read from `git status`, and summed up for folders.
 
-Owns: the arguments of the command, and one letter for each file. Never: running git (`statuses`), or how it
+Owns: the arguments of the command, and one word for each file. Never: running git (`statuses`), or how it
 writes (`git_output.status`).
 """
 
@@ -14,8 +14,8 @@ from typing import Literal
 
 from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
 
-Letter = Literal["M", "A", "D", "R", "U", "?"]
-"""Changed, new in the index, gone, renamed, in conflict, not tracked; compared with the last commit."""
+Word = Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"]
+"""How a file differs from the last commit; `added` is new in the index."""
 State = Literal["ok", "none", "pending", "unavailable"]
 
 ARGUMENTS = (
@@ -23,16 +23,13 @@ ARGUMENTS = (
     # Of a submodule only its commit counts: git would run in it, by its own configuration, for more.
     "--ignore-submodules=dirty", "--untracked-files=normal", "--ignored=no",
 )  # fmt: skip
-_WORDS: dict[Letter, str] = {
-    "M": "modified", "A": "added", "D": "deleted", "R": "renamed", "U": "conflicted", "?": "untracked",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """The letter of a file; `old_path` is where a renamed one was, relative to the project."""
+    """The word for a file; `old_path` is where a renamed one was, relative to the project."""
 
-    letter: Letter
+    word: Word
     old_path: str | None = None
 
 
@@ -56,7 +53,7 @@ class RepositoryStatus:
         while found is None and "/" in path:
             path = path.rpartition("/")[0]
             found = self.files.get(path)
-            if found is not None and found.letter != "?":
+            if found is not None and found.word != "untracked":
                 return None
         return found
 
@@ -74,7 +71,7 @@ def parse_status(output: bytes, prefix: str) -> RepositoryStatus:
         if line.name.startswith(below):
             old = line.old_name
             before = _text(old[len(below) :]) if old is not None and old.startswith(below) else None
-            files[_text(line.name[len(below) :]).rstrip("/")] = FileStatus(_letter(line), before)
+            files[_text(line.name[len(below) :]).rstrip("/")] = FileStatus(_word(line), before)
     head = status_head(output)
     return RepositoryStatus(
         "ok",
@@ -82,7 +79,7 @@ def parse_status(output: bytes, prefix: str) -> RepositoryStatus:
         commit=head.get("branch.oid"),
         files=files,
         folders=_summed(files),
-        deleted=tuple(path for path, one in files.items() if one.letter == "D"),
+        deleted=tuple(path for path, one in files.items() if one.word == "deleted"),
     )
 
 
@@ -90,17 +87,17 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def _letter(line: StatusLine) -> Letter:
+def _word(line: StatusLine) -> Word:
     if line.marks == UNTRACKED:
-        return "?"
+        return "untracked"
     if line.is_conflict:
-        return "U"
+        return "conflicted"
     staged, here = line.marks[0], line.marks[1]
     if here == "D" or (staged == "D" and here == "."):
-        return "D"
+        return "deleted"
     if line.old_name is not None:
-        return "A" if staged == "C" else "R"
-    return "A" if "A" in (staged, here) else "M"
+        return "added" if staged == "C" else "renamed"
+    return "added" if "A" in (staged, here) else "modified"
 
 
 def _summed(files: Mapping[str, FileStatus]) -> dict[str, Counter[str]]:
@@ -109,5 +106,5 @@ def _summed(files: Mapping[str, FileStatus]) -> dict[str, Counter[str]]:
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
-            folders.setdefault(folder, Counter())[_WORDS[one.letter]] += 1
+            folders.setdefault(folder, Counter())[one.word] += 1
     return folders

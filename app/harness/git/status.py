@@ -15,11 +15,11 @@ from app.harness.git.repository import Repository
 from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
 from app.tools.processes.git_commands import TooMuchOutput
 
-Change = Literal["added", "modified", "deleted", "renamed", "type_changed"]
+Change = Literal["added", "modified", "deleted", "renamed"]
 Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
 
 _CHANGES: dict[str, Change] = {
-    "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "added", "T": "type_changed",
+    "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "added", "T": "modified",
 }  # fmt: skip
 _CONFLICTS = {
     "DD": "both_deleted", "AU": "added_by_us", "UD": "deleted_by_them", "UA": "added_by_them",
@@ -100,10 +100,11 @@ async def status_of(repository: Repository, *, everywhere: bool = False) -> GitS
 
 async def operation_of(repository: Repository) -> Operation | None:
     """Return what has been begun with git and not ended."""
-    return await asyncio.to_thread(_operation, repository.folders.own)
+    return await asyncio.to_thread(operation_at, repository.folders.own)
 
 
-def _operation(own: Path) -> Operation | None:
+def operation_at(own: Path) -> Operation | None:
+    """Return what has been begun and not ended in the repository's folder `own`. Blocks."""
     return next((name for mark, name in _MARKS if os.path.lexists(own / mark)), None)
 
 

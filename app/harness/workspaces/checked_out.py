@@ -11,7 +11,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 
-from app.errors import Conflict
+from app.harness.git.refusals import in_progress, locked
 from app.harness.workspaces.branches import Target
 from app.harness.workspaces.repository import Repository
 from app.harness.workspaces.trees import Difference
@@ -30,18 +30,10 @@ def is_here(target: Target, repository: Repository) -> bool:
 
 async def refuse_unfinished(repository: Repository) -> None:
     """Raise `Conflict` while something else is under way in the checkout."""
-    if repository.unfinished is not None:
-        raise Conflict(
-            f"{repository.unfinished.capitalize()} is in progress in the checkout: finish or abort it, then "
-            "merge again.",
-            reason="checkout_busy",
-        )
+    if repository.operation is not None:
+        raise in_progress(repository.operation, f"nothing is merged into {repository.branch or 'HEAD'}")
     if await asyncio.to_thread(os.path.lexists, repository.git_dir / "index.lock"):
-        raise Conflict(
-            "Another git process works in the checkout. If there is none, remove "
-            f"{repository.git_dir / 'index.lock'}.",
-            reason="checkout_busy",
-        )
+        raise locked()
 
 
 class UserIndex:

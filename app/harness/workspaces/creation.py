@@ -172,8 +172,8 @@ async def _note(folder: GitFolder, commit: str, repository: Repository) -> str |
     if links:
         names = ", ".join(one.decode("utf-8", "replace") for one in links[:5])
         notes.append(f"Submodules are empty folders here: {names}.")
-    if repository.unfinished is not None:
-        notes.append(f"{repository.unfinished.capitalize()} is in progress in the checkout.")
+    if repository.operation is not None:
+        notes.append(f"In the checkout a {repository.operation.replace('_', ' ')} is in progress.")
     if repository.head is None:
         notes.append("The repository has no commit yet: the workspace started from its files.")
     return " ".join(notes) or None

@@ -13,18 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.errors import ValidationFailed
+from app.harness.git.status import Operation, operation_at
 from app.tools.processes.git_commands import GitCommands, GitProblem
 from app.workspace.repository import repository_above
 
-UNFINISHED = {
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisect",
-}
-"""What is in the folder of a repository while something is under way, by the name of its file."""
 CARRIED = (
     "core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase",
     "core.precomposeunicode", "core.sparsecheckout", "core.sparsecheckoutcone",
@@ -36,7 +28,7 @@ _MAX_REFS = 2000
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A repository with the project at `prefix` of its working tree `top`. `head` is None before the first
-    commit, `branch` when no branch is checked out."""
+    commit, `branch` when no branch is checked out. `operation` is one in progress."""
 
     top: Path
     prefix: str
@@ -48,7 +40,7 @@ class Repository:
     branch: str | None
     settings: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
-    unfinished: str | None = None
+    operation: Operation | None = None
 
     @property
     def shallow(self) -> Path:
@@ -88,7 +80,7 @@ async def repository_of(git: GitCommands, root: Path) -> Repository | None:
         branch,
         {name: settings[name] for name in CARRIED if name in settings},
         any(name.endswith(".promisor") for name in settings) or "extensions.partialclone" in settings,
-        await asyncio.to_thread(_unfinished, folder),
+        await asyncio.to_thread(operation_at, folder),
     )
 
 
@@ -115,10 +107,6 @@ async def _settings(git: GitCommands) -> dict[str, str]:
     listed = (await git.run(["config", "--list", "-z"])).decode("utf-8", "surrogateescape")
     pairs = (one.partition("\n") for one in listed.split("\0") if one)
     return {name: value for name, _, value in pairs}
-
-
-def _unfinished(git_dir: Path) -> str | None:
-    return next((what for name, what in UNFINISHED.items() if os.path.lexists(git_dir / name)), None)
 
 
 async def commit_of(git: GitCommands, ref: str) -> str:

@@ -64,7 +64,13 @@ def test_a_status_has_every_file_of_every_kind(tmp_path: Path) -> None:
         os.fsencode(odd): ("??", False, None),
     }
     whole = parse_status(done.stdout, "")
-    letters = {path: one.letter for path, one in whole.files.items()}
-    assert letters == {"both": "U", "gone": "D", "changed": "M", "sub/new name": "R", odd: "?"}
+    words = {path: one.word for path, one in whole.files.items()}
+    assert words == {
+        "both": "conflicted",
+        "gone": "deleted",
+        "changed": "modified",
+        "sub/new name": "renamed",
+        odd: "untracked",
+    }
     assert (whole.branch, whole.files["sub/new name"].old_path) == ("main", "moved")
     assert parse_status(done.stdout, "sub/").files["new name"].old_path is None

@@ -254,8 +254,12 @@ async def test_the_branch_that_is_checked_out_gets_a_commit_with_its_files_and_i
     assert refused["error"]["details"]["paths"] == {"README.md": "it has uncommitted changes"}
     git(project_root, "checkout", "-q", "README.md")
     (project_root / ".git" / "index.lock").touch()
-    assert (await place.merge(409, into="main"))["error"]["details"]["reason"] == "checkout_busy"
+    assert (await place.merge(409, into="main"))["error"]["details"]["reason"] == "index_locked"
     (project_root / ".git" / "index.lock").unlink()
+    (project_root / ".git" / "MERGE_HEAD").touch()
+    busy = await place.merge(409, into="main")
+    assert busy["error"]["details"] == {"reason": "operation_in_progress", "operation": "merge"}
+    (project_root / ".git" / "MERGE_HEAD").unlink()
     done = await place.merge(into="main", message="Fix the third line")
     assert git(project_root, "rev-parse", "main", "HEAD") == f"{done['commit']}\n{done['commit']}"
     assert git(project_root, "log", "-1", "--format=%P %an") == f"{before} Ada"
