@@ -19,7 +19,7 @@ from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository, refs_within, repository_of
-from app.harness.workspaces.snapshots import SECONDS, Snapshots
+from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
 from app.harness.workspaces.trees import commit_tree
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands
@@ -28,6 +28,7 @@ from app.tools.processes.project_cage import GitPlaces
 HEAD, WORKING = "head", "working"
 WHAT_CAME_ALONG = "Uncommitted changes of the checkout"
 WITHOUT_REPOSITORY = "The files of the project"
+_SUBMODULE_MODE = bytes.fromhex("0000e000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ class Creation:
         if pinned is not None:
             await self._pins.put(repository, wish.workspace_id, pinned)
         await check_out(folder, layout, commit)
+        note = await _note(folder, layout, commit, repository)
         await self._processes.leave_repository(layout.git)
-        folder = self.folder(wish.root, layout, repository)
         root = layout.root(repository.prefix)
         if not await asyncio.to_thread(root.is_dir):
             raise without_project(repository.prefix, commit)
@@ -101,7 +102,7 @@ class Creation:
         refs = await refs_within(git, pinned) if pinned is not None else ()
         await give_repository(layout, repository, Begun(commit, wish.branch, refs, identity))
         await asyncio.to_thread(_borrow_from_clone, layout)
-        return Made(root, commit, (repository.objects,), await _note(folder, commit, repository))
+        return Made(root, commit, (repository.objects,), note)
 
     async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
         if wish.base != WORKING:
@@ -155,6 +156,15 @@ def _remove(layout: Layout) -> None:
     remove_tree(layout.folder)
 
 
+def _may_have_submodules(index: Path) -> bool:
+    """Tell whether an index has the mode of a submodule anywhere: most have none, and no list is needed."""
+    return _SUBMODULE_MODE in index.read_bytes()
+
+
+def _submodules(listed: bytes) -> list[bytes]:
+    return [line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(b"160000 ")]
+
+
 def _borrow_from_clone(layout: Layout) -> None:
     """Let the daemon's repository know the objects of the clone, where agents commit."""
     place = f"{layout.own_git / 'objects'}\n"
@@ -164,14 +174,15 @@ def _borrow_from_clone(layout: Layout) -> None:
         alternates.write_bytes(present + os.fsencode(place))
 
 
-async def _note(folder: GitFolder, commit: str, repository: Repository) -> str | None:
+async def _note(folder: GitFolder, layout: Layout, commit: str, repository: Repository) -> str | None:
     """Return what is worth knowing about a new workspace."""
     notes = []
-    listed = await folder.run(["ls-tree", "-r", "-z", "--full-tree", commit])
-    links = [line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(b"160000 ")]
-    if links:
-        names = ", ".join(one.decode("utf-8", "replace") for one in links[:5])
-        notes.append(f"Submodules are empty folders here: {names}.")
+    if await asyncio.to_thread(_may_have_submodules, layout.index):
+        listed = await folder.run(["ls-tree", "-r", "-z", "--full-tree", commit], most=MAX_CONTENT_BYTES)
+        links = await asyncio.to_thread(_submodules, listed)
+        if links:
+            names = ", ".join(one.decode("utf-8", "replace") for one in links[:5])
+            notes.append(f"Submodules are empty folders here: {names}.")
     if repository.operation is not None:
         notes.append(f"In the checkout a {repository.operation.replace('_', ' ')} is in progress.")
     if repository.head is None:

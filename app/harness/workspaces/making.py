@@ -45,6 +45,7 @@ class Making:
         self._tools = tools
         self._settings = settings
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._measuring: set[asyncio.Task[None]] = set()
 
     async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
         """Return the row of a workspace that can be made; it is stored with its session. Raises
@@ -135,10 +136,10 @@ class Making:
             notes = [*notes, *([] if made.note is None else [made.note])]
             fitting = Fitting(layout, root, made.root, made.borrowed, await self._room())
             row, found, columns = await self._tools.outfit.fit(row, section, fitting)
-            size = await asyncio.to_thread(size_of, layout.folder)
             detail = " ".join((*notes, *found)) or None
-            columns |= {"base_commit": made.base_commit, "detail": detail, "size_bytes": size}
-            await self._record.move(row, S.READY, columns)
+            columns |= {"base_commit": made.base_commit, "detail": detail}
+            row = await self._record.move(row, S.READY, columns)
+            self._measure_soon(row)  # a session need not wait for it
         except asyncio.CancelledError:
             raise  # the row says that it is being made: the next start makes it
         except (KagedError, GitProblem, ToolError, OSError) as problem:
@@ -164,9 +165,24 @@ class Making:
         except (KagedError, GitProblem, OSError) as problem:
             log.warning("what is left of the workspace %s stays for now: %s", row.id, words(problem))
 
+    def _measure_soon(self, row: Workspace) -> None:
+        task = asyncio.create_task(self.measure(row), name=f"measure {row.id}")
+        self._measuring.add(task)
+        task.add_done_callback(self._measuring.discard)
+
+    async def measure(self, row: Workspace) -> None:
+        """Store how much room a workspace takes."""
+        size = await asyncio.to_thread(size_of, self._tools.layout(row.project_id, row.id).folder)
+        try:
+            async with self._record.holding(row.id) as present:
+                if present.removed_at is None:
+                    await self._record.note(present, {"size_bytes": size})
+        except KagedError as problem:
+            log.warning("the size of the workspace %s is not known: %s", row.id, words(problem))
+
     async def aclose(self) -> None:
-        """Stop what is being made; the next start makes it."""
-        tasks = list(self._tasks.values())
+        """Stop what is being made and measured; the next start does it."""
+        tasks = [*self._tasks.values(), *self._measuring]
         for task in tasks:
             task.cancel("the daemon is stopping")
         await asyncio.gather(*tasks, return_exceptions=True)

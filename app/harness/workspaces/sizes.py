@@ -10,15 +10,25 @@ _BLOCK = 512
 
 def size_of(folder: Path) -> int:
     """Return the bytes that a folder's files take, a file with several names once; what goes meanwhile counts
-    as nothing."""
-    total, seen = 0, set()
-    for above, _, files in os.walk(folder):
-        for name in files:
-            try:
-                status = os.lstat(os.path.join(above, name))
-            except OSError:
-                continue
-            if (status.st_dev, status.st_ino) not in seen:
-                seen.add((status.st_dev, status.st_ino))
-                total += status.st_blocks * _BLOCK
+    as nothing. No link is followed."""
+    total = 0
+    seen: set[tuple[int, int]] = set()
+    folders = [os.fspath(folder)]
+    while folders:
+        try:
+            entries = os.scandir(folders.pop())
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if status.st_nlink == 1 or (status.st_dev, status.st_ino) not in seen:
+                    seen |= {(status.st_dev, status.st_ino)} if status.st_nlink > 1 else set()
+                    total += status.st_blocks * _BLOCK
     return total

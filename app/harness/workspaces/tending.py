@@ -111,6 +111,8 @@ class Tending:
             if row.state == S.CREATING.value:
                 self._making.begin(row)  # a request that ended too early had stored it
                 continue
+            if not row.size_bytes and row.removed_at is None:
+                await self._making.measure(row)  # a stop came before it
             async with self._record.holding(row.id) as present:
                 if await self._is_over(present):
                     await self._remove(present)

@@ -123,14 +123,14 @@ def places_within(folder: Path, names: Sequence[str]) -> GitPlaces:
 def cage_for_git(root: Path, places: GitPlaces, closed: Sequence[Path]) -> Cage:
     """Return the cage in which git works for the daemon in the folder `root`: it reads the folder and its
     repository, wherever that lies, and writes to its places alone. What it writes under protected names is
-    what the repository holds, and stays."""
+    what the repository holds, and stays: nobody looks for it in a tree of many files."""
     shown = [root, *above(root), *_repository_places(root, closed), *places.shown]
     reading = [Mount(path, "ro") for path in dict.fromkeys(shown) if path not in places.writable]
     hidden = [Mount(path, "deny") for path in closed]
     writing = [Mount(path, "rw") for path in places.writable]
     kept = [Mount(path, "ro") for path in places.kept]
     mounts = (*reading, *hidden, *writing, *kept)
-    return Cage(mounts=mounts, hides_special_files=False, takes_new_names=False)
+    return Cage(mounts=mounts, hides_special_files=False, takes_new_names=False, protects_names=False)
 
 
 def cage_for_operator(

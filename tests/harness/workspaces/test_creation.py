@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import PINS, digest_of, git, new_workplace
 
@@ -114,3 +116,15 @@ async def test_what_a_workspace_borrows_outlives_a_branch_that_is_deleted_and_pr
     assert git(place.root, "show", "HEAD:passing.py") == "passing"
     assert [name for name in digest_of(project_root / ".git") if name.startswith(PINS)] == []  # it is packed
     await place.post("discard")
+
+
+async def test_the_size_of_a_workspace_is_stored_after_it_is_ready(
+    driver: Driver, project_root: Path
+) -> None:
+    place = await new_workplace(driver.client, driver.project_id)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not (await place.look())["size_bytes"]:  # noqa: ASYNC110 - a client has to ask
+            await asyncio.sleep(0.02)
+    files = [one for one in place.root.parent.rglob("*") if one.is_file() and not one.is_symlink()]
+    assert place.workspace["size_bytes"] == sum(one.lstat().st_blocks * 512 for one in files)
+    assert place.workspace["state"] == "ready"
