@@ -1,122 +1,117 @@
-"""kill -9 at any moment of making, merging and discarding: each is done or not, and nothing is orphaned."""
+"""kill -9 at any moment of what workspaces, merges, reverts and commits do: each is done or not, and nothing
+is orphaned.
+
+All steps go on at once, each in a repository of its own, so that one kill is a moment of each of them.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import os
 import random
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
 from tests.driver.daemon_process import WAIT_SECONDS, DaemonProcess, write_config
+from tests.driver.kill_steps import KINDS, Place
 from tests.driver.rounds import SEED, rounds
-from tests.driver.workspaces import git, write_repository
 
-KILLS = rounds(6, 100)
-FILES = 12
-LONGEST = {"create": 2.0, "merge": 2.5, "branch": 2.0, "checkout": 2.5, "discard": 0.6, "keep": 2.0}
-"""Within how many seconds of a step the daemon is killed; the step may have ended before."""
-UNDER_WAY = {"creating", "merging"}
+KILLS = rounds(2, 100)
+PAST_THE_END = 1.1
+"""Of how many lengths of a step a kill is one moment: some come when it is just over."""
 
-
-async def listed(client: httpx2.AsyncClient, project_id: str) -> list[dict[str, Any]]:
-    """Return all workspaces of the project."""
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        answer = await client.get(f"/projects/{project_id}/workspaces", params={"limit": 100, **cursor})
-        page = answer.raise_for_status().json()
-        found += page["items"]
-        if page["next_cursor"] is None:
-            return found
-        cursor = {"cursor": page["next_cursor"]}
+pytestmark = pytest.mark.requirement("workspaces.recovery")
 
 
-async def settled(client: httpx2.AsyncClient, project_id: str) -> list[dict[str, Any]]:
-    """Return all workspaces once none of them is under way."""
-    async with asyncio.timeout(WAIT_SECONDS * 2):
-        while True:
-            found = await listed(client, project_id)
-            if not any(one["state"] in UNDER_WAY or _is_kept(one) for one in found):
-                return found
+def processes_in(folder: Path) -> list[str]:
+    """Return the commands of the processes that work for a daemon on this data folder."""
+    found, wanted = [], os.fsencode(folder)
+    for one in Path("/proc").iterdir():
+        if one.name.isdigit() and int(one.name) != os.getpid():
+            try:
+                words = (one / "cmdline").read_bytes()
+                known = words + (one / "environ").read_bytes()
+            except OSError:
+                continue
+            if wanted in known:
+                found.append(words.replace(b"\0", b" ").decode("utf-8", "replace"))
+    return found
+
+
+async def ended(folder: Path) -> None:
+    """Wait until no process works there any more."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while await asyncio.to_thread(processes_in, folder):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)
 
 
-def _is_kept(one: dict[str, Any]) -> bool:
-    return one["state"] == "kept" and one["removed_at"] is None
+async def lasted(daemon: DaemonProcess, places: list[Place]) -> dict[str, float]:
+    """Return how long each step takes beside the others."""
+
+    async def timed(place: Place) -> float:
+        began = time.monotonic()
+        await place.step(client)
+        return time.monotonic() - began
+
+    async with daemon.client() as client:
+        await asyncio.gather(*(place.prepare(client) for place in places))
+        times = await asyncio.gather(*map(timed, places))
+    return {place.kind: took for place, took in zip(places, times, strict=True)}
 
 
-def check(root: Path, data: Path, found: list[dict[str, Any]], rounds_done: int) -> None:
-    """Compare what is on disk with what the daemon says."""
-    held = {one["id"] for one in found if one["removed_at"] is None}
-    folders = {one.name for one in (data / "workspaces").glob("prj_*/*")}
-    pins = set(git(root, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/kaged").split())
-    assert folders == held, (folders ^ held, found)
-    assert pins == held, (pins ^ held, found)
-    assert not list(root.rglob("*.lock")), "a lock of git's is left"
-    for number in range(rounds_done):
-        names = sorted(root.glob(f"made-{number}-*"))
-        assert len(names) in (0, FILES), f"half of a merge: {len(names)} files of {number}"
-    assert git(root, "fsck", "--no-dangling") == ""
+async def killed(daemon: DaemonProcess, places: list[Place], moments: dict[str, float]) -> None:
+    """Kill the daemon when each step goes on for as long as its moment says."""
+    latest = max(moments.values())
+
+    async def begun(place: Place) -> None:
+        await asyncio.sleep(latest - moments[place.kind])
+        await place.step(client)
+
+    async with daemon.client() as client:
+        await asyncio.gather(*(place.prepare(client) for place in places))
+        steps = [asyncio.create_task(begun(place)) for place in places]
+        await asyncio.sleep(latest)
+        await daemon.kill()
+        await asyncio.gather(*steps, return_exceptions=True)
 
 
-async def step(client: httpx2.AsyncClient, project_id: str, kind: str, number: int) -> None:
-    """Begin one step; the daemon is killed meanwhile."""
-    made = await client.post("/sessions", json={"project_id": project_id, "workspace": "worktree"})
-    session = f"/sessions/{made.raise_for_status().json()['id']}/workspace"
-    if kind == "create":
-        return
-    while (found := (await client.get(session)).json())["state"] != "ready":  # noqa: ASYNC110 - as a client
-        await asyncio.sleep(0.02)
-    for one in range(FILES):
-        (Path(found["root"]) / f"made-{number}-{one}.txt").write_text(f"{number} {one}\n" * 2000)
-    ready.set()
-    into = {"branch": "side", "checkout": "main", "merge": "working_tree"}
-    body = {"json": {"into": into.get(kind)}}
-    action = "merge" if kind in into else kind
-    await client.post(f"{session}/{action}", **(body if action == "merge" else {}))
-
-
-ready = asyncio.Event()
-"""Set when the step itself begins."""
-
-
-@pytest.mark.timeout(3600)
-async def test_kills_at_random_moments_leave_nothing_half_done(tmp_path: Path) -> None:
+@pytest.mark.timeout(300 + KILLS * 90)
+async def test_kills_at_random_moments_leave_nothing_half_done(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     chance = random.Random(SEED)
-    root = write_repository(tmp_path / "shop")
-    git(root, "branch", "side")
+    places = [Place.make(kind, tmp_path) for kind in KINDS]
+    roots = [place.root for place in places]
     data, config = tmp_path / "data", write_config(tmp_path / "config.toml", 9)
-    daemon = await DaemonProcess.start(data, config, root)
+    daemon = await DaemonProcess.start(data, config, *roots)
     try:
+        for place, project in zip(places, daemon.projects, strict=True):
+            place.project_id = project["id"]
+        lengths = await lasted(daemon, places)
+        async with daemon.client() as client:
+            for place in places:
+                assert await place.check(client, data) == "new", place.kind
         for number in range(KILLS):
-            kind = chance.choice(sorted(LONGEST))
-            before = git(root, "rev-parse", "side")
+            moments = {kind: chance.uniform(0, PAST_THE_END * lengths[kind]) for kind in KINDS}
+            await killed(daemon, places, moments)
+            await ended(data)
+            daemon = await DaemonProcess.start(data, config, *roots)
             async with daemon.client() as client:
-                ready.clear()
-                task = asyncio.create_task(step(client, daemon.project_id, kind, number))
-                if kind != "create":
-                    waiting = asyncio.create_task(ready.wait())
-                    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-                    waiting.cancel()
-                await asyncio.sleep(chance.uniform(0, LONGEST[kind]))
-                await daemon.kill()
-                with contextlib.suppress(httpx2.HTTPError):
-                    await task
-            daemon = await DaemonProcess.start(data, config, root)
-            async with daemon.client() as client:
-                found = await settled(client, daemon.project_id)
-            check(root, data, found, number + 1)
-            after = git(root, "rev-parse", "side")
-            if after != before:
-                assert git(root, "rev-parse", f"{after}^") == before
-            if kind == "checkout":
-                assert git(root, "status", "--porcelain") == ""
-            git(root, "add", "-A")
-            if git(root, "status", "--porcelain"):
-                git(root, "commit", "-qm", f"round {number}")
+                for place in places:
+                    try:
+                        await place.check(client, data)
+                    except AssertionError as problem:
+                        where = (
+                            f"kill {number} of seed {SEED}, {place.kind} after {moments[place.kind]:.3f} s"
+                        )
+                        raise AssertionError(f"{where}: {problem}") from problem
+        figures = {place.kind: (round(lengths[place.kind], 2), place.ends) for place in places}
+        record_property("ends", f"{KILLS} kills of seed {SEED}: {figures}")
+        sys.stdout.write(f"seed {SEED}, {KILLS} kills; the seconds of each step and its ends: {figures}\n")
+        assert KILLS < 50 or all(all(place.ends.values()) for place in places), figures
     finally:
         await daemon.kill()
