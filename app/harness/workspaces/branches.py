@@ -17,6 +17,7 @@ from app.errors import Conflict, ValidationFailed
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository
+from app.harness.workspaces.small_files import read_small
 from app.harness.workspaces.trees import SECONDS, commit_tree, tree_of
 from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
@@ -27,11 +28,13 @@ _NONE = "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A branch with its commit, and the working tree that has it checked out."""
+    """A branch with its commit, and the working tree that has it checked out. `in_use` says what is under way
+    with it, as a rebase, which moves it at its end."""
 
     name: str
     commit: str
     checked_out: str | None
+    in_use: str | None = None
 
 
 class Branches:
@@ -43,15 +46,33 @@ class Branches:
         self._pins = pins
 
     async def target(self, repository: Repository, name: str) -> Target:
-        """Return a branch by its short name; raises `ValidationFailed` when there is none such."""
+        """Return a branch by its short name, or the one that it is another name of; raises `ValidationFailed`
+        when there is none such."""
         git = await self._pins.writing(repository)
         said = await git.run(
-            ["for-each-ref", "--format=%(refname)%00%(objectname)%00%(worktreepath)", "refs/heads"]
+            [
+                "for-each-ref",
+                "--format=%(refname)%00%(objectname)%00%(worktreepath)%00%(symref)",
+                "refs/heads",
+            ]
         )
-        for line in said.decode("utf-8", "surrogateescape").splitlines():
-            ref, commit, place = line.split("\0")
-            if ref == f"refs/heads/{name}":
-                return Target(name, commit, place or None)
+        # A name may have separators of lines that are no newlines, and a folder has anything.
+        fields = said.decode("utf-8", "surrogateescape").split("\0")
+        found: dict[str, tuple[str, str]] = {}
+        other_names: dict[str, str] = {}
+        ref = fields[0]
+        for commit, place, last in zip(fields[1::3], fields[2::3], fields[3::3], strict=True):
+            symref, _, following = last.partition("\n")
+            found[ref] = (commit, place)
+            if symref:
+                other_names[ref] = symref
+            ref = following
+        wanted = f"refs/heads/{name}"
+        wanted = other_names.get(wanted, wanted)
+        if wanted in found and wanted not in other_names:
+            commit, place = found[wanted]
+            in_use = await asyncio.to_thread(_in_use, repository.common, wanted)
+            return Target(wanted.removeprefix("refs/heads/"), commit, place or None, in_use)
         raise ValidationFailed(
             f"The repository has no branch {name}.", fields={"into": "name a branch, or `working_tree`"}
         )
@@ -159,8 +180,33 @@ def _place(source: Path, target: Path) -> None:
                 temporary.unlink(missing_ok=True)
 
 
+def _in_use(common: Path, ref: str) -> str | None:
+    """Return what is under way with a branch in any working tree of a repository, and where. Blocks."""
+    linked = common / "worktrees"
+    trees = sorted(linked.iterdir()) if linked.is_dir() else []
+    for folder in (common, *trees):
+        for name, (file, what) in _BRANCH_OF.items():
+            content = read_small(folder / name / file if file else folder / name) or b""
+            if content.strip() in (os.fsencode(ref), os.fsencode(ref.removeprefix("refs/heads/"))):
+                return f"{what} of it is in progress in {folder}"
+    return None
+
+
+_BRANCH_OF = {
+    "rebase-merge": ("head-name", "a rebase"),
+    "rebase-apply": ("head-name", "a rebase"),
+    "BISECT_START": ("", "a bisect"),
+}
+"""Where git notes the branch that it goes back to when something is over."""
+
+
 def refuse_busy_branch(target: Target) -> None:
-    """Raise `Conflict` for a branch that is checked out somewhere."""
+    """Raise `Conflict` for a branch that is checked out somewhere, or will be moved by what is under way."""
+    if target.in_use is not None:
+        raise Conflict(
+            f"The branch {target.name} is not free: {target.in_use}. Finish or abort it, then merge again.",
+            reason="operation_in_progress",
+        )
     if target.checked_out is not None:
         raise Conflict(
             f"The branch {target.name} is checked out in {target.checked_out}: merge into `working_tree`, "

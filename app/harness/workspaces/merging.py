@@ -161,7 +161,7 @@ class Merging:
             parents.append(await self._branches.whole(git, theirs, commit, message, identity))
         made = await commit_tree(git, bringing.after, parents, message, self._branches.signed(identity))
         journal: dict[str, Any] = {
-            "into": wish.into,
+            "into": target.name,
             "base": theirs,
             "from": target.commit,
             "tree": bringing.after,

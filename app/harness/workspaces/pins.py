@@ -13,7 +13,7 @@ from pathlib import Path
 from app.harness.workspaces.layout import pin_of
 from app.harness.workspaces.repository import Repository
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.tools.processes.git_commands import GitCommands, GitProblem, lines_of
 from app.tools.processes.project_cage import places_for_refs
 
 
@@ -41,7 +41,7 @@ class Pins:
             if problem.expected:
                 return {}
             raise
-        lines = (line.split(" ") for line in said.decode("utf-8", "surrogateescape").splitlines())
+        lines = (line.split(" ") for line in lines_of(said))
         return {name.rpartition("/")[2]: commit for name, commit in lines}
 
     async def writing(self, repository: Repository) -> GitCommands:

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.errors import ValidationFailed
+from app.errors import Conflict, ValidationFailed
 from app.harness.git.status import Operation, operation_at
-from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.tools.processes.git_commands import GitCommands, GitProblem, lines_of
 from app.workspace.repository import repository_above
 
 CARRIED = (
@@ -143,7 +143,7 @@ async def refs_within(git: GitCommands, commit: str) -> Sequence[tuple[str, str]
          "--format=%(refname) %(objectname) %(*objectname)", "refs/heads", "refs/tags"]
     )  # fmt: skip
     found = []
-    for line in said.decode("utf-8", "surrogateescape").splitlines():
+    for line in lines_of(said):
         name, own, peeled = line.split(" ")
         found.append((name, peeled or own))
     return found

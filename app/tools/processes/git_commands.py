@@ -198,6 +198,12 @@ def ignored_by(top: Path) -> str:
     return f"the repository at {top} ignores the project's folder"
 
 
+def lines_of(said: bytes) -> list[str]:
+    """Return the lines that git printed. Names in them may have what is no newline, and separates lines
+    elsewhere."""
+    return [line for line in said.decode("utf-8", "surrogateescape").split("\n") if line]
+
+
 def filters_off(listed: bytes) -> dict[str, str]:
     """Return the environment in which git runs none of the filters that are among these keys of its
     configuration, each of which ends in NUL."""
