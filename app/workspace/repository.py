@@ -107,7 +107,7 @@ def place_of_alternate(line: str) -> str:
 def alternate(place: Path) -> bytes:
     """Return the line by which a repository borrows from a folder of objects, as git quotes it."""
     raw = os.fsencode(place)
-    if raw.isascii() and not raw.startswith((b"#", b'"')) and b"\n" not in raw:
+    if raw.isascii() and not raw.startswith((b"#", b'"')) and not {*b"\n:"} & {*raw}:
         return raw + b"\n"
     escaped = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in raw

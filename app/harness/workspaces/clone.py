@@ -100,7 +100,8 @@ def _give_repository(layout: Layout, repository: Repository | None, begun: Begun
     write_files(unfinished, files)
     packs = layout.git / "objects" / "pack"
     for pack in sorted(packs.iterdir()) if packs.is_dir() else ():
-        _copy(pack, unfinished / "objects" / "pack" / pack.name)
+        # No second name of the file: agents could write what the daemon's repository has.
+        shutil.copyfile(pack, unfinished / "objects" / "pack" / pack.name)
     times = layout.index.stat()
     os.utime(unfinished / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
     unfinished.rename(layout.own_git)
@@ -124,14 +125,6 @@ def _small_file(repository: Repository | None, name: str) -> bytes | None:
     folders = () if repository is None else dict.fromkeys((repository.git_dir, repository.common))
     found = (read_small(folder / name) for folder in folders)
     return next((content for content in found if content is not None), None)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Give a file a second name where that is possible: it is never written again."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def remove_tree(folder: Path) -> None:

@@ -7,7 +7,6 @@ Never: the states and rows of workspaces (`service`), or what a project does in 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +100,6 @@ class Creation:
         assert wish.branch is not None
         refs = await refs_within(git, pinned) if pinned is not None else ()
         await give_repository(layout, repository, Begun(commit, wish.branch, refs, identity))
-        await asyncio.to_thread(_borrow_from_clone, layout)
         return Made(root, commit, (repository.objects,), note)
 
     async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
@@ -163,15 +161,6 @@ def _may_have_submodules(index: Path) -> bool:
 
 def _submodules(listed: bytes) -> list[bytes]:
     return [line.partition(b"\t")[2] for line in listed.split(b"\0") if line.startswith(b"160000 ")]
-
-
-def _borrow_from_clone(layout: Layout) -> None:
-    """Let the daemon's repository know the objects of the clone, where agents commit."""
-    place = f"{layout.own_git / 'objects'}\n"
-    alternates = layout.git / "objects" / "info" / "alternates"
-    present = alternates.read_bytes() if alternates.exists() else b""
-    if os.fsencode(place) not in present:
-        alternates.write_bytes(present + os.fsencode(place))
 
 
 async def _note(folder: GitFolder, layout: Layout, commit: str, repository: Repository) -> str | None:

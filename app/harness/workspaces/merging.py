@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.errors import Conflict
+from app.harness.workspaces.agents_commits import take_in
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
 from app.harness.workspaces.bringing import Bringer, Bringing, Checkout, is_odd
 from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
@@ -236,6 +237,8 @@ class Merging:
             except GitProblem as problem:
                 if problem.exit_code is None and not problem.expected:
                     raise
+            else:
+                await take_in(git, layout.own_git / "objects", commit, row.base_commit)
         return await Snapshots(git).whole(layout.tree, layout.index, commit), commit
 
     async def _base(self, row: Workspace, git: GitFolder, into: str | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.errors import Conflict, ValidationFailed
+from app.errors import ValidationFailed
 from app.harness.git.status import Operation, operation_at
 from app.tools.processes.git_commands import GitCommands, GitProblem, lines_of
 from app.workspace.repository import repository_above

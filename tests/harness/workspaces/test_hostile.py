@@ -126,3 +126,63 @@ async def test_objects_under_wrong_names_do_not_reach_the_users_repository(loade
     await place.client.post(f"{place.url}/keep")
     assert git(root, "show", "HEAD:README.md") == before
     git(root, "fsck", "--strict", "--no-dangling", "HEAD")
+
+
+def tree_entries(entries: Mapping[str, str]) -> bytes:
+    """Return a tree of files by their names."""
+    return b"".join(
+        b"100644 " + name.encode() + b"\0" + bytes.fromhex(oid) for name, oid in sorted(entries.items())
+    )
+
+
+async def test_a_commit_holds_nothing_that_its_dry_run_did_not_show(loaded, tmp_path: Path) -> None:
+    """An agent has the objects of the base under their names with another content, so that its change of a
+    second file looks as if it had been there before."""
+    root = write_repository(tmp_path / "shop")
+    (root / "src" / "build.sh").write_text("make\n")
+    git(root, "add", "-A"), git(root, "commit", "-qm", "second"), git(root, "branch", "side")
+    place = await loaded(root)
+    (place.root / "src" / "build.sh").write_text("evil\n")
+    evil = git(place.root, "hash-object", "-w", "src/build.sh")
+    src = git(root, "rev-parse", "HEAD:src")
+    forged = {"build.sh": evil, "shop.py": git(root, "rev-parse", "HEAD:src/shop.py")}
+    write_pack(place.root / ".git" / "objects" / "pack", {src: (TREE, tree_entries(forged))})
+    (place.root / "src" / "shop.py").write_text("changed\n")
+    shown = await place.merge(dry_run=True, into="side")
+    await place.merge(into="side")
+    differing = git(root, "diff", "--name-only", "main", "side").split()
+    assert [one["path"] for one in shown["files"]] == differing == ["src/build.sh", "src/shop.py"]
+
+
+async def test_packs_of_the_daemon_are_not_those_that_agents_write(loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    (root / "README.md").write_text("mine\n")
+    place = await loaded(root, base="working")
+    packs = list((place.root / ".git" / "objects" / "pack").iterdir())
+    assert packs and all(pack.stat().st_nlink == 1 for pack in packs)
+
+
+@pytest.mark.parametrize("how", ["gone", "under another name"])
+async def test_commits_of_which_something_is_missing_are_not_brought_over(
+    how: str, loaded, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "shop")
+    place = await loaded(root)
+    for name in ("new", "last"):
+        (place.root / name).mkdir(), (place.root / name / "one.txt").write_text(f"{name}\n")
+        git(place.root, "add", "-A"), git(place.root, "commit", "-qm", name)
+    before = git(root, "for-each-ref")
+    objects = place.root / ".git" / "objects"
+    tree = git(place.root, "rev-parse", "HEAD:new")
+    (objects / tree[:2] / tree[2:]).unlink()
+    if how == "under another name":
+        other = {"one.txt": git(place.root, "rev-parse", "HEAD:last/one.txt")}
+        write_pack(objects / "pack", {tree: (TREE, tree_entries(other))})
+    for _ in range(2):
+        assert (await place.post("keep", 409))["error"]["details"]["reason"] == "git_failed"
+    assert git(root, "for-each-ref") == before
+    assert (await place.look())["state"] == "ready"
+    git(place.root, "update-ref", "HEAD", git(root, "rev-parse", "HEAD"))
+    await place.post("keep")
+    assert git(root, "show", f"{place.workspace['branch']}:last/one.txt") == "last"
+    git(root, "fsck", "--strict", "--no-dangling")
