@@ -171,9 +171,10 @@ async def test_commits_of_which_something_is_missing_are_not_brought_over(
     for name in ("new", "last"):
         (place.root / name).mkdir(), (place.root / name / "one.txt").write_text(f"{name}\n")
         git(place.root, "add", "-A"), git(place.root, "commit", "-qm", name)
+    git(place.root, "rm", "-qr", "new"), git(place.root, "commit", "-qm", "without new")
     before = git(root, "for-each-ref")
     objects = place.root / ".git" / "objects"
-    tree = git(place.root, "rev-parse", "HEAD:new")
+    tree = git(place.root, "rev-parse", "HEAD~1:new")
     (objects / tree[:2] / tree[2:]).unlink()
     if how == "under another name":
         other = {"one.txt": git(place.root, "rev-parse", "HEAD:last/one.txt")}
