@@ -1,9 +1,8 @@
 """Commits of agents, taken into the daemon's repository of their workspace.
 
-Owns: that their objects get the names that their content has, and that nothing of them is missing. An agent
-writes the files of its clone's objects, and git believes the names there: by a wrong one it would see another
-content of a file of the base, and a merge would bring what nobody was shown. So the daemon's repository
-borrows nothing of the clone. Never: which commit is wanted.
+Owns: that their objects get the names that their content has. An agent writes the files of its clone's
+objects, and git believes the names there: by a wrong one it would see another content of a file of the base,
+and a merge would bring what nobody was shown. So the daemon's repository borrows nothing of the clone. Never: which commit is wanted.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from app.workspace.repository import alternate
 
 async def take_in(git: GitFolder, objects: Path, commit: str, known: str) -> None:
     """Have the daemon's repository hold a commit of the clone whose objects lie in the folder `objects`, as
-    far as `known`, a commit that it has, does not hold that. Raises `GitProblem`, also when something is
-    missing."""
+    far as `known`, a commit that it has, does not hold that. Raises `GitProblem`. What is missing by its true
+    name is noticed when git walks through the history to bring it over."""
     if await _has(git, commit):
         return
     folder = git.git / f"taken-{new_id('wks')}"
@@ -40,8 +39,6 @@ async def take_in(git: GitFolder, objects: Path, commit: str, known: str) -> Non
         for pack in made:
             await asyncio.to_thread(pack.with_suffix(".idx").unlink)
             await git.run(["index-pack", str(pack)], seconds=SECONDS)
-        walk = ["rev-list", "--objects", "--quiet", "--missing=allow-promisor", commit, "--not", known]
-        await git.run(walk, environment=_borrowing(folder), seconds=SECONDS)
         for pack in made:
             await asyncio.to_thread(_place, pack, git.git / "objects" / "pack")
     finally:
