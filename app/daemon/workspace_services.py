@@ -11,6 +11,7 @@ from app.config import child_environment
 from app.daemon.services import Services
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
+from app.harness.git.service import NOTES_FOLDER
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.stream.event_hub import EventHub
 from app.harness.workspaces.branches import Branches
@@ -28,10 +29,11 @@ def open_workspaces(
 ) -> Workspaces:
     """Return the service; nothing is recovered or removed yet."""
     environment, settings, processes = child_environment(), base.settings, resources.processes
-    pins = Pins(processes, environment)
+    notes = settings.daemon.data_dir / NOTES_FOLDER
+    pins = Pins(processes, environment, notes)
     creation = Creation(processes, environment, pins)
     branches = Branches(processes, environment, pins)
-    merging = Merging(processes, environment, creation, branches)
+    merging = Merging(processes, environment, creation, branches, notes)
     record = WorkspaceRecord(base.storage, hub, projects.workspaces.learn)
     outfit = Outfit(record, processes, environment)
     tools = Tools(creation, merging, outfit, settings.daemon.data_dir, resources.close_root)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from app.harness.git.ref_change import is_plain
 from app.harness.git.refusals import locked
 from app.tools.processes.git_commands import GitProblem
 from app.workspace.repository import RepositoryFolders, first_line
@@ -181,17 +182,13 @@ def _unlock_refs(folders: RepositoryFolders, note: Path, refs: list[str]) -> Non
 def _ref_locks(folders: RepositoryFolders, refs: list[str]) -> Iterator[Path]:
     yield folders.own / "HEAD.lock"
     yield folders.own / "ORIG_HEAD.lock"
-    yield from (folders.common / f"{ref}.lock" for ref in refs if _is_plain(ref))
+    yield from (folders.common / f"{ref}.lock" for ref in refs if is_plain(ref))
 
 
 def _head_ref(own: Path) -> str | None:
     """Return the branch that HEAD names, None when it is detached."""
     ref = first_line(own / "HEAD", "ref: ")
-    return ref if ref is not None and _is_plain(ref) else None
-
-
-def _is_plain(ref: str) -> bool:
-    return ref.startswith("refs/") and ".." not in ref.split("/") and "\0" not in ref
+    return ref if ref is not None and is_plain(ref) else None
 
 
 def _head_state(folders: RepositoryFolders) -> str:

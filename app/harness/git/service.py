@@ -14,6 +14,7 @@ from app.harness.git import branches, committing, staging
 from app.harness.git.branches import Branch
 from app.harness.git.committing import Committed, CommitWish
 from app.harness.git.index_change import IndexChange, end_changes
+from app.harness.git.ref_change import end_ref_changes
 from app.harness.git.refusals import as_error
 from app.harness.git.repository import Repository
 from app.harness.git.status import GitStatus, status_of
@@ -39,6 +40,7 @@ class ProjectGit:
     async def start(self) -> None:
         """End what was cut off when an earlier daemon was killed."""
         await asyncio.to_thread(end_changes, self._notes)
+        await asyncio.to_thread(end_ref_changes, self._notes)
 
     async def status(self, root: Path) -> GitStatus:
         async with self._repository(root) as repository:

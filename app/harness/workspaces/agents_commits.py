@@ -2,7 +2,8 @@
 
 Owns: that their objects get the names that their content has. An agent writes the files of its clone's
 objects, and git believes the names there: by a wrong one it would see another content of a file of the base,
-and a merge would bring what nobody was shown. So the daemon's repository borrows nothing of the clone. Never: which commit is wanted.
+and a merge would bring what nobody was shown. So the daemon's repository borrows nothing of the clone. Never:
+which commit is wanted.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import Conflict, ValidationFailed
+from app.harness.git.ref_change import PACK_IN_THE_MAKING
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository
@@ -110,10 +111,11 @@ class Branches:
             return
         await self.bring_objects(git, repository, commit, old or repository.head)
         try:
-            await writing.run(
-                ["update-ref", "--create-reflog", "-m", "kaged: workspace", ref, commit, old or _NONE],
-                environment=self.signed(identity),
-            )
+            async with self._pins.changing(repository, ref):
+                await writing.run(
+                    ["update-ref", "--create-reflog", "-m", "kaged: workspace", ref, commit, old or _NONE],
+                    environment=self.signed(identity),
+                )
         except GitProblem as problem:
             if problem.exit_code is None:
                 raise
@@ -144,7 +146,8 @@ class Branches:
             for pack in await asyncio.to_thread(lambda: sorted(folder.glob("*.pack"))):
                 await asyncio.to_thread(pack.with_suffix(".idx").unlink)
                 await git.run(["index-pack", str(pack)], seconds=SECONDS)
-            await asyncio.to_thread(_place, folder, repository.objects / "pack")
+            async with self._pins.changing(repository):
+                await asyncio.to_thread(_place, folder, repository.objects / "pack")
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -169,7 +172,7 @@ def _place(source: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     for suffix in (".pack", ".idx"):
         for file in sorted(source.glob(f"*{suffix}")):
-            temporary = target / f"tmp_pack_{new_id('wks')}"
+            temporary = target / f"{PACK_IN_THE_MAKING}{new_id('wks')}"
             try:
                 shutil.copyfile(file, temporary)
                 os.chmod(temporary, 0o444)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from app.harness.git.index_change import IndexChange
 from app.harness.git.refusals import in_progress, locked
 from app.harness.workspaces.branches import Target
 from app.harness.workspaces.repository import Repository
@@ -18,6 +20,7 @@ from app.harness.workspaces.trees import Difference
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands
 from app.tools.processes.project_cage import places_within
+from app.workspace.repository import RepositoryFolders
 
 _GONE = b"0 " + b"0" * 40
 
@@ -39,17 +42,31 @@ async def refuse_unfinished(repository: Repository) -> None:
 class UserIndex:
     """The index of the user's repository: of it only the entries of the files that were written."""
 
-    def __init__(self, processes: CallProcesses, environment: Mapping[str, str]) -> None:
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str], notes: Path) -> None:
+        """`notes` is the daemon's folder for changes of repositories that are under way."""
         self._processes = processes
         self._environment = environment
+        self._notes = notes
 
     async def set(self, repository: Repository, changes: Sequence[Difference]) -> None:
-        """Have the index hold the new sides of these files. Raises `GitProblem`, as when it is locked."""
-        places = await asyncio.to_thread(places_within, repository.git_dir, ("index",))
+        """Have the index hold the new sides of these files. Raises `GitProblem`, and `Conflict` when it is
+        locked."""
+        folders = RepositoryFolders(repository.top, repository.git_dir, repository.common)
+        change = IndexChange(folders, self._notes)
+        await asyncio.to_thread(change.__enter__)
+        try:
+            await self._set_copy(repository, change.copy, changes)
+            await asyncio.shield(asyncio.to_thread(change.install))
+        finally:
+            await asyncio.shield(asyncio.to_thread(change.__exit__))
+
+    async def _set_copy(self, repository: Repository, copy: Path, changes: Sequence[Difference]) -> None:
+        places = await asyncio.to_thread(places_within, repository.git_dir, (copy.name,))
         git = GitCommands(self._processes, self._environment, repository.top, places)
         await git.open()
         lines = []
         for one in changes:
             side = _GONE if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
             lines.append(side + b"\t" + one.path + b"\0")
-        await git.run(["update-index", "-z", "--index-info"], b"".join(lines))
+        given, index = b"".join(lines), {"GIT_INDEX_FILE": str(copy)}
+        await git.run(["update-index", "-z", "--index-info"], given, environment=index)

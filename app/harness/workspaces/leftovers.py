@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.harness.git.service import NOTES_FOLDER
 from app.harness.workspaces.clone import remove_tree
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import repository_of
@@ -35,7 +36,7 @@ class LeftoverSearch:
         self._processes = processes
         self._environment = environment
         self._folder = data_dir / WORKSPACES_FOLDER
-        self._pins = Pins(processes, environment)
+        self._pins = Pins(processes, environment, data_dir / NOTES_FOLDER)
 
     async def find(self, held: Collection[str], roots: Iterable[Path]) -> Leftovers:
         """Return what belongs to none of the workspaces that the database says are `held`."""

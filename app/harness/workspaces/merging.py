@@ -91,13 +91,19 @@ class Merging:
     """Merges the workspaces of all projects."""
 
     def __init__(
-        self, processes: CallProcesses, environment: Mapping[str, str], creation: Creation, branches: Branches
+        self,
+        processes: CallProcesses,
+        environment: Mapping[str, str],
+        creation: Creation,
+        branches: Branches,
+        notes: Path,
     ) -> None:
+        """`notes` is the daemon's folder for changes of repositories that are under way."""
         self._processes = processes
         self._environment = environment
         self._creation = creation
         self._branches = branches
-        self._index = UserIndex(processes, environment)
+        self._index = UserIndex(processes, environment, notes)
 
     async def identity(self, root: Path) -> Mapping[str, str]:
         """Return who commits in a project's repository, by the settings of who runs the daemon."""

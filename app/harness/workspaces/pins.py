@@ -7,9 +7,11 @@ nothing else.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from app.harness.git.ref_change import RefChange
 from app.harness.workspaces.layout import pin_of
 from app.harness.workspaces.repository import Repository
 from app.tools.processes.call_processes import CallProcesses
@@ -18,19 +20,23 @@ from app.tools.processes.project_cage import places_for_refs
 
 
 class Pins:
-    def __init__(self, processes: CallProcesses, environment: Mapping[str, str]) -> None:
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str], notes: Path) -> None:
+        """`notes` is the daemon's folder for changes of repositories that are under way."""
         self._processes = processes
         self._environment = environment
+        self._notes = notes
 
     async def put(self, repository: Repository, workspace_id: str, commit: str) -> None:
         """Keep a commit for a workspace; done twice it is as once. Raises `GitProblem`."""
         git = await self.writing(repository)
-        await git.run(["update-ref", "--no-deref", pin_of(workspace_id), commit])
+        async with self.changing(repository, pin_of(workspace_id)):
+            await git.run(["update-ref", "--no-deref", pin_of(workspace_id), commit])
 
     async def remove(self, repository: Repository, workspace_id: str) -> None:
         """Let go of what a workspace kept; done twice it is as once. Raises `GitProblem`."""
         git = await self.writing(repository)
-        await git.run(["update-ref", "--no-deref", "-d", pin_of(workspace_id)])
+        async with self.changing(repository, pin_of(workspace_id)):
+            await git.run(["update-ref", "--no-deref", "-d", pin_of(workspace_id)])
         await asyncio.to_thread(_remove_empty, repository.common / pin_of(workspace_id))
 
     async def all(self, git: GitCommands) -> dict[str, str]:
@@ -43,6 +49,16 @@ class Pins:
             raise
         lines = (line.split(" ") for line in lines_of(said))
         return {name.rpartition("/")[2]: commit for name, commit in lines}
+
+    @asynccontextmanager
+    async def changing(self, repository: Repository, *refs: str) -> AsyncIterator[None]:
+        """Have it noted that these refs change, or packs come in, so that a kill leaves no lock or file."""
+        change = RefChange(repository.git_dir, repository.common, refs, self._notes)
+        await asyncio.to_thread(change.__enter__)
+        try:
+            yield
+        finally:
+            await asyncio.shield(asyncio.to_thread(change.__exit__))
 
     async def writing(self, repository: Repository) -> GitCommands:
         """Return git that writes refs of a repository."""

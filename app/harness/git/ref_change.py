@@ -1,0 +1,73 @@
+"""A note of refs and packs that git writes for the daemon, so that nothing of a killed one stays.
+
+Owns: the locks and files that a killed git leaves in a repository, and removing them at the next start: they
+would keep the user's own git from working. Never: what is written. Everything here blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from app.tools.processes.git_commands import GitProblem
+
+OWN_NAME = "refs-"
+PACK_IN_THE_MAKING = "tmp_pack_kaged_"
+"""How the names of packs begin that are being written. git removes such files, too, after two weeks."""
+
+
+class RefChange:
+    """One change of these refs in the repository whose folders are `own` (HEAD) and `common`. Use as a
+    context manager. `notes` is the daemon's folder for changes under way."""
+
+    def __init__(self, own: Path, common: Path, refs: Sequence[str], notes: Path) -> None:
+        self._content = {"own": os.fsdecode(own), "common": os.fsdecode(common), "refs": list(refs)}
+        self._notes = notes
+        self._note = notes / f"{OWN_NAME}{secrets.token_hex(8)}.json"
+
+    def __enter__(self) -> RefChange:
+        try:
+            self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._note.open("w", encoding="utf-8") as file:
+                json.dump(self._content, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as problem:
+            raise GitProblem(f"the refs cannot be changed: {problem.strerror}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Forget it: git has ended by itself, and has left nothing."""
+        self._note.unlink(missing_ok=True)
+
+
+def end_ref_changes(notes: Path) -> None:
+    """Remove what changes have left that were cut off when an earlier daemon was killed."""
+    for note in sorted(notes.glob(f"{OWN_NAME}*.json")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads(note.read_text(encoding="utf-8"))
+            began = note.stat().st_mtime
+            for file in _left_by(Path(found["own"]), Path(found["common"]), found["refs"]):
+                # A lock that is older is not of this change. Programs hold those of refs for moments only.
+                with suppress(OSError):
+                    if file.lstat().st_mtime >= began - 0.01:
+                        file.unlink()
+        with suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _left_by(own: Path, common: Path, refs: Sequence[str]) -> Iterator[Path]:
+    yield own / "HEAD.lock"
+    yield common / "packed-refs.lock"
+    yield common / "packed-refs.new"
+    yield common / "reftable" / "tables.list.lock"
+    yield from (common / f"{ref}.lock" for ref in refs if is_plain(ref))
+    yield from (common / "objects" / "pack").glob(f"{PACK_IN_THE_MAKING}*")
+
+
+def is_plain(ref: str) -> bool:
+    return ref.startswith("refs/") and ".." not in ref.split("/") and "\0" not in ref
