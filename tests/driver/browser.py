@@ -118,7 +118,7 @@ async def new_session(page: Page) -> str:
 
 async def send(page: Page, text: str) -> None:
     await page.fill("#message", text)
-    await page.press("#message", "Control+Enter")
+    await page.press("#message", "Enter")
 
 
 async def until_state(page: Page, state: str) -> None:

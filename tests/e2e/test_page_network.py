@@ -108,7 +108,7 @@ async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(
         await page.wait_for_selector(".run-end")
         assert await page.input_value("#message") == "hello"
         async with page.expect_response("**/messages") as again:
-            await page.press("#message", "Control+Enter")
+            await page.press("#message", "Enter")
         assert (await again.value).headers["idempotency-replayed"] == "true"
         await expect(page.locator("#message")).to_have_value("")
         assert await page.locator(".notice").count() == 0
@@ -267,14 +267,14 @@ async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_aga
         await page.wait_for_selector("#composer:not([hidden])")
         assert await page.input_value("#message") == "Half a thought"
         await page.context.clear_cookies()
-        await page.press("#message", "Control+Enter")
+        await page.press("#message", "Enter")
         await page.wait_for_selector("text=This browser is not signed in")
         link = (await client.post("/tokens/launch-link", json={})).json()["url"]
         await page.goto(link)
         await page.goto(f"{daemon.url}/#{session_id}")
         await page.wait_for_selector("#composer:not([hidden])")
         assert await page.input_value("#message") == "Half a thought"
-        await page.press("#message", "Control+Enter")
+        await page.press("#message", "Enter")
         await page.wait_for_selector(".run-end")
         await page.reload()
         await page.wait_for_selector("#composer:not([hidden])")

@@ -68,7 +68,7 @@ async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo, bro
         await new_session(page)
         await page.click("#suggestions >> text=Fix the failing test")
         assert await page.input_value("#message") == "Fix the failing test"
-        await page.keyboard.press("Control+Enter")
+        await page.keyboard.press("Enter")
 
         await until_state(page, "running")
         first = page.locator(".answer").first
@@ -313,7 +313,7 @@ async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Dem
         await new_session(page)
         assert await page.evaluate("document.activeElement.id") == "message"
         await page.keyboard.type("hello")
-        await page.keyboard.press("Control+Enter")
+        await page.keyboard.press("Enter")
         await page.wait_for_selector(".run-end")
         await page.focus("#open-details")
         await page.keyboard.press("Enter")
@@ -324,6 +324,39 @@ async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Dem
         assert not wide
         assert complaints.found == []
     assert daemon.process.returncode is None
+
+
+PRESSED = """
+    (field, extra) => {
+        const enter = { key: "Enter", bubbles: true, cancelable: true, ...extra };
+        return !field.dispatchEvent(new KeyboardEvent("keydown", enter));
+    }
+"""
+
+
+@pytest.mark.requirement("usability.page")
+async def test_enter_sends_unless_it_breaks_a_line_or_accepts_a_word(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon) as (page, complaints):
+        await new_session(page)
+        assert "Enter sends, Shift+Enter breaks the line" in await page.inner_text("#composer")
+        message = page.locator("#message")
+        await message.press_sequentially("hel")
+        # An input method takes the key: while a word is composed, and in Safari just after that.
+        assert not await message.evaluate(PRESSED, {"isComposing": True})
+        assert not await message.evaluate(PRESSED, {"keyCode": 229})
+        # A key that is held down does nothing more.
+        assert await message.evaluate(PRESSED, {"repeat": True})
+        await message.press("Shift+Enter")
+        await message.press_sequentially("lo")
+        assert await message.input_value() == "hel\nlo"
+        await message.press("Enter")
+        await page.wait_for_selector(".run-end")
+        await message.fill("hello")
+        await message.press("Control+Enter")
+        await page.wait_for_selector(".run-end >> nth=1")
+        assert await page.locator(".post .post-text").all_inner_texts() == ["hel\nlo", "hello"]
+        assert complaints.found == []
 
 
 async def test_a_browser_that_is_not_signed_in_learns_how(demo: Demo, browser: Browser) -> None:

@@ -18,6 +18,18 @@ const CONSENT = "The agent waits for your answer. New messages are queued. Resum
 /** Where this tab keeps unsent drafts, as a list of session and text. */
 const DRAFTS = "kaged.drafts";
 
+/** A keyboard on the screen has no Shift+Enter: there Enter breaks the line, and the button sends. */
+const ON_SCREEN = matchMedia("(hover: none) and (pointer: coarse)");
+/** The key code of a key that an input method takes. Safari ends a composition before it tells the key. */
+const TAKEN_BY_INPUT_METHOD = 229;
+
+/** Whether this key sends what is written. The Enter that accepts a word of an input method does not. */
+function sends(event) {
+  if (event.key !== "Enter" || event.isComposing || event.keyCode === TAKEN_BY_INPUT_METHOD) return false;
+  if (event.ctrlKey || event.metaKey) return true;
+  return !event.shiftKey && !event.altKey && !ON_SCREEN.matches;
+}
+
 export class Composer {
   #drafts = new Map(storedDrafts());
   #session = null;
@@ -37,10 +49,10 @@ export class Composer {
       this.#send();
     });
     this.text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
-        event.preventDefault();
-        this.#send();
-      }
+      if (!sends(event)) return;
+      event.preventDefault();
+      // A key that is held down sends once.
+      if (!event.repeat) this.#send();
     });
     this.text.addEventListener("input", () => this.#grow());
     // A reload, or signing in again, takes nothing away that was written.
