@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, settings
 from tests.driver import machine
 from tests.driver.compiled_statements import share_compiled_statements
 from tests.driver.rounds import NIGHT
-from tests.speeds import FAST, REPEATED, SLOW, absent_cases, begins, speed
+from tests.driver.warm_start import WARM
+from tests.speeds import COLD_STARTS, FAST, REPEATED, SLOW, absent_cases, begins, speed
 
 pytest_plugins = ["tests.driver.storage_fixtures"]
 
@@ -72,6 +73,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    WARM.cold = NIGHT or begins(item.nodeid, COLD_STARTS) is not None
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             machine.need(name)

@@ -909,6 +909,21 @@ REPEATED: tuple[str, ...] = (
 )
 """`make test-nightly` runs these again, with all their rounds (`tests/driver/rounds.py`)."""
 
+COLD_STARTS: tuple[str, ...] = (
+    "tests/cli/test_serve.py",
+    "tests/cli/test_first_use.py",
+    "tests/cli/test_scarce.py",
+    "tests/cli/test_status.py",
+    "tests/e2e/test_kill.py",
+    "tests/e2e/test_kill_tree.py",
+    "tests/e2e/test_stopping.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_upload_memory.py",
+)
+"""By day too, their daemons load all of their code, as a user's do: they show what a start needs and does, or
+how much memory a daemon has. By day those of other tests are forks of a process that has loaded it
+(`tests/driver/warm_start.py`); by night each start is a real one."""
+
 ONLY_NIGHTLY: dict[str, str] = dict.fromkeys(
     ("image.demo", "image.restart", "image.contents", "image.cages", "image.attacks"),
     "needs an image, whose build takes minutes",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.architecture.source_tree import ROOT
-from tests.speeds import CASES_BY_DAY, NIGHTLY, REPEATED, SLOW, absent_cases, speed
+from tests.speeds import CASES_BY_DAY, COLD_STARTS, NIGHTLY, REPEATED, SLOW, absent_cases, speed
 
 BY_DAY = [f"{place}::{name}" for place, names in CASES_BY_DAY.items() for name in names]
 
 
 def test_every_name_of_a_slow_test_is_that_of_a_test() -> None:
-    for name in (*SLOW, *NIGHTLY, *REPEATED, *BY_DAY):
+    for name in (*SLOW, *NIGHTLY, *REPEATED, *COLD_STARTS, *BY_DAY):
         place, _, test = name.partition("::")
         assert (ROOT / place).exists(), name
         if test:

@@ -10,11 +10,13 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx2
 import orjson
 from websockets.asyncio.client import connect
+
+from tests.driver.warm_start import WARM, WarmTask
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 60
@@ -37,10 +39,21 @@ def write_config(file: Path, model_port: int) -> Path:
     return file
 
 
+async def _spawn(
+    arguments: list[str], env: dict[str, str], log: BinaryIO
+) -> asyncio.subprocess.Process | WarmTask:
+    if not WARM.cold:
+        return await WarmTask(WARM.start(arguments, cwd=REPOSITORY, env=env, stderr=log)).open()
+    command = [sys.executable, "-m", "app", *arguments]
+    return await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=log, cwd=REPOSITORY, env=env
+    )
+
+
 class DaemonProcess:
     """One life of a daemon on a data folder. Standard error goes to `errors`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, errors: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | WarmTask, errors: Path) -> None:
         self.process = process
         self.errors = errors
         self.url = ""
@@ -69,18 +82,9 @@ class DaemonProcess:
         trusted = {"KAGED_PROJECTS__TRUSTED": f"{data_dir.parent}"} if trust else {}
         errors = data_dir.with_suffix(".log")
         with errors.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "app",
-                *arguments,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                cwd=REPOSITORY,
-                # Compiled files kept from start to start: half of the time that a start takes.
-                env={name: value for name, value in os.environ.items() if name != _NO_BYTECODE} | trusted,
-            )
-        return cls(process, errors)
+            # Compiled files kept from start to start: half of the time that a start takes.
+            env = {name: value for name, value in os.environ.items() if name != _NO_BYTECODE} | trusted
+            return cls(await _spawn(arguments, env, log), errors)
 
     @classmethod
     async def start(

@@ -13,11 +13,13 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 import orjson
 import pexpect
+
+from tests.driver.warm_start import WARM, WarmProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "app"]
@@ -196,21 +198,14 @@ class DaemonProcess:
 
     home: Home
     arguments: tuple[str, ...] = ()
-    process: subprocess.Popen[str] = field(init=False)
+    process: subprocess.Popen[str] | WarmProcess = field(init=False)
     ready: dict[str, Any] = field(init=False)
     lines: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue, init=False)
 
     def start(self) -> DaemonProcess:
         log = (self.home.folder / "daemon.log").open("a")
         with log:
-            self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--json", *self.arguments],
-                cwd=self.home.project,
-                env=self.home.environment(),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
+            self.process = self._begin(["serve", "--json", *self.arguments], log)
         threading.Thread(target=self._read, daemon=True).start()
         try:
             line = self.lines.get(timeout=WAIT_SECONDS)
@@ -220,6 +215,13 @@ class DaemonProcess:
         assert line, f"the daemon ended before it was ready:\n{self.log()}"
         self.ready = orjson.loads(line)
         return self
+
+    def _begin(self, arguments: list[str], log: IO[str]) -> subprocess.Popen[str] | WarmProcess:
+        cwd, env = self.home.project, self.home.environment()
+        if not WARM.cold:
+            return WARM.start(arguments, cwd=cwd, env=env, stderr=log)
+        command = [*COMMAND, *arguments]
+        return subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
 
     def __enter__(self) -> DaemonProcess:
         return self
