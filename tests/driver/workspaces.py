@@ -103,9 +103,10 @@ class Workplace:
         return self.workspace
 
     async def post(self, what: str, status: int = 200, **body: Any) -> dict[str, Any]:
-        answer = await self.client.post(f"{self.url}/{what}", **({"json": body} if what == "merge" else {}))
+        answer = await self.client.post(f"{self.url}/{what}", json=body if what == "merge" else None)
         assert answer.status_code == status, answer.text
-        return answer.json()
+        found: dict[str, Any] = answer.json()
+        return found
 
     async def merge(self, status: int = 200, **body: Any) -> dict[str, Any]:
         return await self.post("merge", status, **body)
