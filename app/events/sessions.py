@@ -1,4 +1,4 @@
-"""Events of what operators do in a session: going back, changing messages that wait, new prompt texts.
+"""Events of a session itself: its state, its fields, and what operators do in it.
 
 Owns: their payloads. Never: who emits them.
 """
@@ -7,6 +7,30 @@ from __future__ import annotations
 
 from app.events.payload import EventPayload
 from app.messages import Frozen
+
+
+class SessionStateChanged(EventPayload):
+    """A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
+    does not run; it stays, and goes with the next one."""
+
+    TYPE = "session.state"
+    GLOBAL = True
+    state: str
+    previous: str
+    reason: str | None = None
+    detail: str | None = None
+
+
+class SessionUpdated(EventPayload):
+    """A session has another title, works on another issue of its project (null: on none), has another
+    model from its next run on (null: its agent's), or another mode from the next call on."""
+
+    TYPE = "session.updated"
+    GLOBAL = True
+    title: str
+    issue_number: int | None = None
+    model: str | None = None
+    mode: str = "ask"
 
 
 class SessionRolledBack(EventPayload):

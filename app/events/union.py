@@ -23,7 +23,15 @@ from app.events.interactions import (
 )
 from app.events.issues import ISSUE_EVENTS
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
-from app.events.sessions import MORE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
+from app.events.sessions import (
+    MORE_EVENTS,
+    PromptFailed,
+    PromptReloaded,
+    RollbackUndone,
+    SessionRolledBack,
+    SessionStateChanged,
+    SessionUpdated,
+)
 from app.events.workflows import WORKFLOW_EVENTS
 from app.ids import ROOT_AGENT
 from app.messages import Cost, Frozen, StopReason, Usage
@@ -252,30 +260,6 @@ class ModelRetry(EventPayload):
     message: str
     delay_ms: int | None
     fallback_to: str | None
-
-
-class SessionStateChanged(EventPayload):
-    """A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
-    does not run; it stays, and goes with the next one."""
-
-    TYPE = "session.state"
-    GLOBAL = True
-    state: str
-    previous: str
-    reason: str | None = None
-    detail: str | None = None
-
-
-class SessionUpdated(EventPayload):
-    """A session has another title, works on another issue of its project (null: on none), has another
-    model from its next run on (null: its agent's), or another mode from the next call on."""
-
-    TYPE = "session.updated"
-    GLOBAL = True
-    title: str
-    issue_number: int | None = None
-    model: str | None = None
-    mode: str = "ask"
 
 
 class CheckpointCreated(EventPayload):

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from app.connections import BoundedWebSocket
-from app.events.union import SessionUpdated
+from app.events.sessions import SessionUpdated
 from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
 from tests.driver.daemon_process import WAIT_SECONDS
 

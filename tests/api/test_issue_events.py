@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.errors import Conflict, StorageError
-from app.events.union import SessionUpdated
+from app.events.sessions import SessionUpdated
 from app.harness.issues.changes import Changed
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver.daemon import next_frame

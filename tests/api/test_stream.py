@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.typing import Subprotocol
 
 from app.api import stream
-from app.events.union import SessionUpdated
+from app.events.sessions import SessionUpdated
 from tests.driver.daemon import Daemon, close_code, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider

@@ -11,7 +11,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from app.events.union import MessageDelta, SessionUpdated
+from app.events.sessions import SessionUpdated
+from app.events.union import MessageDelta
 from tests.driver.daemon import Daemon, next_frame
 
 STEADY, STALLED, RESTLESS = 87, 10, 3

@@ -29,6 +29,8 @@ from app.events.sessions import (
     PromptReloaded,
     RollbackUndone,
     SessionRolledBack,
+    SessionStateChanged,
+    SessionUpdated,
     UnusablePrompt,
     WorkspaceUpdated,
 )
@@ -49,8 +51,6 @@ from app.events.union import (
     RunEnded,
     RunQueued,
     RunStarted,
-    SessionStateChanged,
-    SessionUpdated,
     StepEnded,
     StepStarted,
     Sync,

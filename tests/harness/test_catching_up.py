@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.events.union import SessionUpdated
+from app.events.sessions import SessionUpdated
 from tests.driver.daemon import close_code, next_frame
 from tests.driver.ledger import TRANSIENT
 from tests.driver.sessions import Driver

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.events.union import SessionStateChanged
+from app.events.sessions import SessionStateChanged
 from app.harness.stream.session_stream import SessionStream
 from tests.driver.sessions import (
     DRIVERS,

@@ -12,15 +12,8 @@ import pytest
 
 from app.errors import StorageError, StorageOutage
 from app.events.payload import EventPayload
-from app.events.union import (
-    MessageDelta,
-    MessageEnd,
-    MessageStart,
-    MessageToolCall,
-    SessionStateChanged,
-    SessionUpdated,
-    encode_frame,
-)
+from app.events.sessions import SessionStateChanged, SessionUpdated
+from app.events.union import MessageDelta, MessageEnd, MessageStart, MessageToolCall, encode_frame
 from app.harness.stream import event_hub, frames
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import HubClosed, SessionDeleted

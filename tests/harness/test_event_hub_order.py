@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.errors import StorageError
-from app.events.union import EVENT_TYPES, MessageDelta, MessageEnd, MessageStart, SessionUpdated
+from app.events.sessions import SessionUpdated
+from app.events.union import EVENT_TYPES, MessageDelta, MessageEnd, MessageStart
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.session_stream import SessionStream
 from app.storage.storage import Storage

@@ -11,7 +11,8 @@ import pytest
 
 from app.errors import Conflict, NotFound
 from app.events.payload import EventPayload
-from app.events.union import MessageDelta, MessageEnd, MessageStart, SessionStateChanged, SessionUpdated
+from app.events.sessions import SessionStateChanged, SessionUpdated
+from app.events.union import MessageDelta, MessageEnd, MessageStart
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import HubClosed, SessionDeleted
 from app.harness.stream.session_stream import SessionStream

@@ -8,7 +8,8 @@ import orjson
 import pytest
 
 from app.events.payload import EventPayload
-from app.events.union import Heartbeat, MessageDelta, MessageStart, SessionUpdated, encode_frame
+from app.events.sessions import SessionUpdated
+from app.events.union import Heartbeat, MessageDelta, MessageStart, encode_frame
 from app.harness.stream import frames
 from app.harness.stream.frames import Frame, FrameQueue, TooSlow
 

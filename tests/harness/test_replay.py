@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from app.errors import NotFound
-from app.events.union import SessionUpdated
+from app.events.sessions import SessionUpdated
 from app.harness.stream import subscription
 from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage

@@ -13,12 +13,8 @@ from dataclasses import dataclass
 
 from app.errors import ToolError
 from app.events.payload import EventPayload, Origin
-from app.events.union import (
-    MessageEnd,
-    RunEnded,
-    SessionStateChanged,
-    StepEnded,
-)
+from app.events.sessions import SessionStateChanged
+from app.events.union import MessageEnd, RunEnded, StepEnded
 from app.harness.conversation.message_rows import tool_result
 from app.harness.conversation.session_rows import (
     checkpoint_event,

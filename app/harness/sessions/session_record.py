@@ -12,7 +12,7 @@ from typing import Any
 
 from app.errors import Conflict, StorageOutage
 from app.events.payload import EventPayload, Origin
-from app.events.union import SessionStateChanged, SessionUpdated
+from app.events.sessions import SessionStateChanged, SessionUpdated
 from app.harness.issues.binding import change_session
 from app.harness.stream.session_stream import SessionStream
 from app.ids import now_ms

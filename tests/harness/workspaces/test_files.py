@@ -33,7 +33,7 @@ async def test_the_files_of_a_session_are_those_of_its_workspace(
 
         found = await files.entries("src", **own)
         letters = {path: one["git"] for path, one in found.items()}
-        assert letters == {"src/new_word.py": "?", "src/shop.py": "M"}
+        assert letters == {"src/new_word.py": "untracked", "src/shop.py": "modified"}
         assert (await files.page("src", **own))["git"]["branch"] == place.workspace["branch"]
         shared = {path: one["git"] for path, one in (await files.entries("src")).items()}
         assert shared == {"src/shop.py": None, "src/theirs.py": "?"}
