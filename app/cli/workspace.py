@@ -98,6 +98,7 @@ async def show(daemon: Connected, session: str) -> None:
     show_default=True,
     help="`working_tree` (the checkout's files, uncommitted), or a branch.",
 )
+@click.option("--create", is_flag=True, help="Create the branch of --into if it does not exist.")
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
               help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
@@ -109,6 +110,7 @@ async def merge(
     daemon: Connected,
     session: str,
     into: str,
+    create: bool,
     strategy: str,
     message: str | None,
     dry_run: bool,
@@ -124,6 +126,7 @@ async def merge(
     path = await path_of(daemon.client, session, daemon.project)
     body: dict[str, Any] = {"into": into, "strategy": strategy, "dry_run": dry_run}
     body |= {} if message is None else {"message": message}
+    body |= {"create": True} if create else {}
     body |= {"conflicts": "agent"} if to_agent else {}
     answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body)
     daemon.show(answer, lambda found: _print_merge(found, diff=diff))

@@ -22,11 +22,20 @@ class WorkspaceWish(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"kind": "worktree", "base": "head"}})
 
     kind: WorkspaceKind = "worktree"
-    base: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s][^\s]*$")] = Field(
+    base: Annotated[str, Field(max_length=200)] = Field(
         default="head",
         description="What the workspace starts from: `head` (the last commit), `working` (also the "
         "uncommitted changes of the checkout), or a branch, a tag or a commit.",
     )
+
+    @field_validator("base")
+    @classmethod
+    def _names_a_commit(cls, value: str) -> str:
+        if not value or value.startswith("-") or value.split() != [value]:
+            raise ValueError(
+                "must be `head`, `working`, or a branch, tag or commit: no blanks, and no `-` at its start"
+            )
+        return value
 
 
 class LastMerge(AnswerModel):
@@ -78,9 +87,18 @@ class MergeWorkspace(RequestModel):
     into: Annotated[str, Field(min_length=1, max_length=200)] = Field(
         default=WORKING_TREE,
         description="`working_tree`: the files of the checkout change, and nothing is committed. Otherwise "
-        "an existing branch, which gets a commit. If it is checked out, its files change, too.",
+        "a branch, which gets a commit. If it is checked out, its files change, too.",
     )
-    message: str | None = Field(default=None, min_length=1, max_length=10_000)
+    message: str | None = Field(
+        default=None,
+        max_length=65_536,
+        description="The message of the commit on a branch. Default: the name of the workspace's branch.",
+    )
+    create: bool = Field(
+        default=False,
+        description="Create the branch `into` if it does not exist. It starts at the commit that is checked "
+        "out.",
+    )
     dry_run: bool = False
     conflicts: Literal["refuse", "agent"] = Field(
         default="refuse",
@@ -89,7 +107,14 @@ class MergeWorkspace(RequestModel):
     )
 
     def wish(self) -> MergeWish:
-        return MergeWish(self.strategy, self.into, self.message, self.dry_run, self.conflicts)
+        return MergeWish(self.strategy, self.into, self.message, self.dry_run, self.conflicts, self.create)
+
+    @field_validator("message")
+    @classmethod
+    def _says_something(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("is blank: write a message, or leave it out")
+        return value
 
 
 class MergedFile(AnswerModel):

@@ -22,6 +22,7 @@ from app.harness.workspaces.small_files import read_small
 from app.harness.workspaces.trees import SECONDS, commit_tree, tree_of
 from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.foreign_text import clean
 from app.tools.processes.git_commands import GitCommands, GitProblem
 
 _NONE = "0" * 40
@@ -30,12 +31,14 @@ _NONE = "0" * 40
 @dataclass(frozen=True, slots=True)
 class Target:
     """A branch with its commit, and the working tree that has it checked out. `in_use` says what is under way
-    with it, as a rebase, which moves it at its end."""
+    with it, as a rebase, which moves it at its end. One that `is_new` is not there yet, and begins at that
+    commit."""
 
     name: str
     commit: str
     checked_out: str | None
     in_use: str | None = None
+    is_new: bool = False
 
 
 class Branches:
@@ -46,9 +49,10 @@ class Branches:
         self._environment = environment
         self._pins = pins
 
-    async def target(self, repository: Repository, name: str) -> Target:
-        """Return a branch by its short name, or the one that it is another name of; raises `ValidationFailed`
-        when there is none such."""
+    async def target(self, repository: Repository, name: str, *, create: bool = False) -> Target:
+        """Return a branch by its short name, or the one that it is another name of; with `create` one that is
+        not there begins at the commit that is checked out. Raises `ValidationFailed` when there is none such,
+        and `Conflict`."""
         git = await self._pins.writing(repository)
         said = await git.run(
             [
@@ -74,8 +78,11 @@ class Branches:
             commit, place = found[wanted]
             in_use = await asyncio.to_thread(_in_use, repository.common, wanted)
             return Target(wanted.removeprefix("refs/heads/"), commit, place or None, in_use)
+        if create:
+            return await _new_target(git, repository, name)
         raise ValidationFailed(
-            f"The repository has no branch {name}.", fields={"into": "name a branch, or `working_tree`"}
+            f"The repository has no branch {clean(name, 200)!r}.",
+            fields={"into": "name a branch, or `working_tree`; with `create` the branch is created"},
         )
 
     async def whole(
@@ -117,12 +124,9 @@ class Branches:
                     environment=self.signed(identity),
                 )
         except GitProblem as problem:
-            if problem.exit_code is None:
+            if problem.exit_code is None or await _where(writing, ref) == old:
                 raise
-            raise Conflict(
-                f"The branch {name} moved during the merge: look at it, then merge again.",
-                reason="changed_since",
-            ) from None
+            raise _moved(name) from None
 
     async def require(self, repository: Repository, name: str, *commits: str) -> None:
         """Raise `Conflict` when a branch is at none of these commits."""
@@ -150,6 +154,19 @@ class Branches:
                 await asyncio.to_thread(_place, folder, repository.objects / "pack")
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _new_target(git: GitCommands, repository: Repository, name: str) -> Target:
+    try:
+        await git.run(["check-ref-format", "--branch", name])
+    except GitProblem as problem:
+        if problem.exit_code is None:
+            raise
+        why = "is no name of a branch that git takes"
+        raise ValidationFailed(f"{clean(name, 200)!r} {why}.", fields={"into": why}) from None
+    if name.startswith("@{") or repository.head is None:
+        raise Conflict("There is no commit yet that a branch could begin at.", reason="no_commits")
+    return Target(name, repository.head, None, is_new=True)
 
 
 async def _where(git: GitCommands, ref: str) -> str | None:

@@ -38,13 +38,15 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class MergeWish:
-    """How a workspace is brought back: into the checkout's files, or as a commit on a branch."""
+    """How a workspace is brought back: into the checkout's files, or as a commit on a branch, which with
+    `create` is made if it is not there."""
 
     strategy: Strategy = "squash"
     into: str = WORKING_TREE
     message: str | None = None
     dry_run: bool = False
     conflicts: Literal["refuse", "agent"] = "refuse"
+    create: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class Merging:
         sides: tuple[str, str, str],
     ) -> Prepared:
         base, theirs, commit = sides
-        target = await self._branches.target(repository, wish.into)
+        target = await self._branches.target(repository, wish.into, create=wish.create)
         here = is_here(target, repository)
         if here:
             await refuse_unfinished(repository)
@@ -161,20 +163,23 @@ class Merging:
             return given
         if wish.dry_run or bringing.conflicts:
             return Prepared(answer, {})
+        journal: dict[str, Any] = {
+            "into": target.name,
+            "base": theirs,
+            "from": target.commit,
+            "tree": bringing.after,
+            "new": target.is_new,
+            "here": here,
+        }
+        if wish.strategy == "squash" and not bringing.changes:  # a commit would be empty
+            return Prepared(answer, {**journal, "commit": target.commit})
         message = wish.message or f"{row.branch or row.id}\n"
         identity = await self.identity(repository.top)
         parents = [target.commit]
         if wish.strategy == "merge":
             parents.append(await self._branches.whole(git, theirs, commit, message, identity))
         made = await commit_tree(git, bringing.after, parents, message, self._branches.signed(identity))
-        journal: dict[str, Any] = {
-            "into": target.name,
-            "base": theirs,
-            "from": target.commit,
-            "tree": bringing.after,
-        }
-        journal |= {"commit": made, "here": here}
-        return Prepared(replace(answer, commit=made), journal)
+        return Prepared(replace(answer, commit=made), {**journal, "commit": made})
 
     async def _given(
         self, git: GitFolder, wish: MergeWish, bringing: Bringing, theirs: str, answer: Merged
@@ -206,9 +211,8 @@ class Merging:
                 await self._branches.bring_objects(git, repository, journal["commit"], journal["from"])
                 await self._bringer(git, root, repository).write(bringing)
                 await self._index.set(repository, changes)
-            await self._branches.set(
-                git, repository, journal["into"], journal["commit"], journal["from"], identity
-            )
+            old = None if journal.get("new") else journal["from"]
+            await self._branches.set(git, repository, journal["into"], journal["commit"], old, identity)
 
     async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace

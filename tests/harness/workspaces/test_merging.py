@@ -289,3 +289,25 @@ async def test_what_is_written_while_the_branch_is_kept_stays_in_the_folder(
     (place.root / "late.py").unlink()
     await (await new_workplace(driver.client, driver.project_id)).post("keep")
     await place.until_removed()
+
+
+async def test_a_branch_that_is_not_there_is_created_when_asked(place: Workplace, project_root: Path) -> None:
+    (place.root / "new.py").write_text("new\n")
+    (project_root / "own.py").write_text("own\n")
+    git(project_root, "add", "own.py"), git(project_root, "commit", "-qm", "the user's")
+    refused = await place.merge(400, into="work/new")
+    assert "`create`" in refused["error"]["details"]["fields"]["into"]
+    for name in ("bad..name", "-x", "a b", "x.lock", "HEAD", "@{-1}"):
+        await place.merge(400, into=name, create=True)
+    await place.merge(400, into="work/new", create=True, message=" \n")
+    await place.merge(409, into="main/below", create=True)
+    dry = await place.merge(into="work/new", create=True, dry_run=True)
+    assert [one["path"] for one in dry["files"]] == ["new.py"]
+    assert git(project_root, "for-each-ref", "refs/heads/work") == ""
+    done = await place.merge(into="work/new", create=True, message="x" * 50_000)
+    assert git(project_root, "rev-parse", "work/new") == done["commit"]
+    assert git(project_root, "diff", "--name-status", "main", "work/new") == "A\tnew.py"
+    assert git(project_root, "log", "-1", "--format=%P", "work/new") == git(project_root, "rev-parse", "main")
+    again = await place.merge(into="work/new", create=True)
+    assert again["commit"] is None and git(project_root, "rev-parse", "work/new") == done["commit"]
+    assert (await place.look())["state"] == "merged"
