@@ -69,12 +69,24 @@ def repository_folders(root: Path) -> RepositoryFolders | None:
     top = repository_above(root)
     if top is None:
         return None
-    named = first_line(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
-    own = Path(os.path.realpath(top / (named or ".git")))
-    common = Path(os.path.realpath(own / (first_line(own / "commondir") or ".")))
+    own, common = own_and_common(top)
     if not (os.path.isfile(own / "HEAD") and os.path.isdir(common / "objects")):
         return None
     return RepositoryFolders(top, own, common)
+
+
+def own_and_common(top: Path) -> tuple[Path, Path]:
+    """Return the folders that the repository with the working tree `top` names as its own, by real paths: its
+    names may hold newlines. Blocks."""
+    named = _named_place(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
+    own = Path(os.path.realpath(top / (named or ".git")))
+    return own, Path(os.path.realpath(own / (_named_place(own / "commondir") or ".")))
+
+
+def _named_place(file: Path, start: str = "") -> str | None:
+    """Return the path that a file of git's consists of, as git reads it; None when there is none such."""
+    text = _beginning_of(file) or ""
+    return text.removeprefix(start).rstrip("\r\n") or None if text.startswith(start) else None
 
 
 def shared_objects(objects: Path) -> list[Path]:
@@ -105,7 +117,8 @@ def place_of_alternate(line: str) -> str:
 
 
 def alternate(place: Path) -> bytes:
-    """Return the line by which a repository borrows from a folder of objects, as git quotes it."""
+    """Return the line by which a repository borrows from a folder of objects, as git quotes it in a file and
+    in a list with colons."""
     raw = os.fsencode(place)
     if raw.isascii() and not raw.startswith((b"#", b'"')) and not {*b"\n:"} & {*raw}:
         return raw + b"\n"

@@ -21,10 +21,10 @@ from app.harness.checkpoints.stored_objects import (
 )
 from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import MAX_OUTPUT, GitCommands, GitProblem, TooMuchOutput
+from app.tools.processes.git_commands import MAX_OUTPUT, GitCommands, GitProblem, NoRepository, TooMuchOutput
+from app.workspace.repository import alternate, repository_folders
 
 _LONG_NAME = 200
-_OF_REPOSITORY = ("objects", "index", "info/exclude", "HEAD")
 
 
 class GitObjects(StoredObjects):
@@ -46,14 +46,14 @@ class GitObjects(StoredObjects):
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
         await self.commands.open()
         await asyncio.to_thread(self.objects.mkdir, parents=True, exist_ok=True)
-        asked = [word for name in _OF_REPOSITORY for word in ("--git-path", name)]
-        found = await self._git(["rev-parse", "--show-object-format", *asked], plain=True)
-        kind, *paths = found.decode("utf-8", "surrogateescape").strip().split("\n")
-        if len(paths) != len(_OF_REPOSITORY):
-            raise GitProblem("git does not say where the repository's objects are")
+        kind = (await self._git(["rev-parse", "--show-object-format"], plain=True)).decode().strip()
         self.hash = kind if kind in ("sha1", "sha256") else "sha1"
-        self._repository = await asyncio.to_thread(os.path.realpath, self.root / paths[0])
-        self.rule_files = [self.root / path for path in paths[1:]]
+        # Found without git: its answers are lines, and a path may hold a newline.
+        folders = await asyncio.to_thread(repository_folders, self.root)
+        if folders is None:
+            raise NoRepository
+        self._repository = alternate(folders.common / "objects").decode().strip()
+        self.rule_files = [folders.own / "index", folders.common / "info" / "exclude", folders.own / "HEAD"]
 
     async def names(self, among: Collection[bytes] | None = None) -> list[bytes]:
         """Return the files of the project's folder that git tracks or would, relative to it; of some when

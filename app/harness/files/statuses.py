@@ -17,7 +17,7 @@ from pathlib import Path
 from app.harness.files.git_status import ARGUMENTS, RepositoryStatus, parse_status
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem, NoRepository
-from app.workspace.repository import first_line, repository_above
+from app.workspace.repository import first_line, own_and_common, repository_above
 from app.workspace.tree_watch import TreeWatches
 
 WAIT_SECONDS = 5.0
@@ -162,11 +162,7 @@ def _counts(known: _Known, key: _Key) -> bool:
 
 def _signature(repository: Path) -> tuple[object, ...]:
     """Return what differs after git has changed its index, its branch or its rules. Blocks."""
-    folder = repository / ".git"
-    elsewhere = first_line(folder, "gitdir: ") if os.path.isfile(folder) else None
-    if elsewhere is not None:
-        folder = Path(os.path.normpath(repository / elsewhere))
-    common = folder / (first_line(folder / "commondir") or ".")
+    folder, common = own_and_common(repository)
     head = first_line(folder / "HEAD")
     places = [folder / "index", folder / "info" / "sparse-checkout", common / "info" / "exclude"]
     places += [folder / "config.worktree", common / "config", common / "packed-refs"]

@@ -121,7 +121,8 @@ async def _commit_of(repository: Repository, revision: str) -> str | None:
         return None
     asked = ["rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}"]
     told = await repository.ask(asked, codes=(0, 1, 128))
-    return told.decode().strip().splitlines()[-1] if told.strip() else None
+    commit = told.decode().strip().split("\n")[-1]
+    return commit if commit and not commit.startswith("^") else None
 
 
 async def _differing(repository: Repository, target: str) -> set[bytes]:

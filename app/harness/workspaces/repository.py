@@ -14,8 +14,9 @@ from pathlib import Path
 
 from app.errors import ValidationFailed
 from app.harness.git.status import Operation, operation_at
+from app.tools.processes.foreign_text import clean
 from app.tools.processes.git_commands import GitCommands, GitProblem, lines_of
-from app.workspace.repository import repository_above
+from app.workspace.repository import repository_folders
 
 CARRIED = (
     "core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase",
@@ -52,35 +53,30 @@ async def repository_of(git: GitCommands, root: Path) -> Repository | None:
     cannot be used."""
     try:
         await git.open()
-        top = await asyncio.to_thread(repository_above, root)
-        said = await git.run(
-            ["rev-parse", "--show-toplevel", "--show-prefix", "--absolute-git-dir", "--git-common-dir",
-             "--git-path", "objects", "--show-object-format", "--is-bare-repository"],
-            # The configuration may name another working tree.
-            environment={} if top is None else {"GIT_WORK_TREE": str(top)},
-        )  # fmt: skip
+        kind = (await git.run(["rev-parse", "--show-object-format"])).decode().strip()
     except GitProblem as problem:
         if problem.expected:
             return None
         raise
-    place, prefix, git_dir, common, objects, kind, _ = said.decode("utf-8", "surrogateescape").split("\n")[:7]
-    places = await asyncio.gather(
-        *(asyncio.to_thread(os.path.realpath, root / one) for one in (place, git_dir, common, objects))
-    )
+    # Found without git: its answers are lines, and a path may hold a newline.
+    folders = await asyncio.to_thread(repository_folders, root)
+    if folders is None:
+        return None
+    real = Path(await asyncio.to_thread(os.path.realpath, root))
+    prefix = "" if real == folders.top else str(real.relative_to(folders.top))
     head, branch, settings = await asyncio.gather(_head(git), _branch(git), _settings(git))
-    at, folder, shared, store = map(Path, places)
     return Repository(
-        at,
-        prefix.rstrip("/"),
-        folder,
-        shared,
-        store,
+        folders.top,
+        prefix,
+        folders.own,
+        folders.common,
+        folders.common / "objects",
         kind,
         head,
         branch,
         {name: settings[name] for name in CARRIED if name in settings},
         any(name.endswith(".promisor") for name in settings) or "extensions.partialclone" in settings,
-        await asyncio.to_thread(operation_at, folder),
+        await asyncio.to_thread(operation_at, folders.own),
     )
 
 
@@ -116,11 +112,14 @@ async def commit_of(git: GitCommands, ref: str) -> str:
     except GitProblem as problem:
         if problem.exit_code is None:
             raise
+        said = b""
+    commit = said.decode().strip()
+    if not commit or commit.startswith("^"):  # that is what "without" is to git
         raise ValidationFailed(
-            f"The repository has no commit {ref}.",
-            fields={"workspace.base": "name a branch, a tag or a commit"},
-        ) from None
-    return said.decode().strip()
+            f"The repository has no commit {clean(ref, 200)!r}.",
+            fields={"workspace.base": "name a branch, a tag or a commit, or say `head` or `working`"},
+        )
+    return commit
 
 
 async def has_folder(git: GitCommands, commit: str, folder: str) -> bool:

@@ -250,3 +250,28 @@ async def test_a_base_without_the_projects_folder_is_refused_at_once(loaded, tmp
     answer = await place.client.post("/api/v1/sessions", json=body)
     assert answer.status_code == 409 and "`base: working`" in answer.json()["error"]["message"]
     assert answer.json()["error"]["details"]["reason"] == "base_without_project"
+
+
+async def test_paths_with_newlines_and_branches_with_odd_names_work(loaded, tmp_path: Path) -> None:
+    top = write_repository(tmp_path / "new\nline" / "a:b")
+    root = tmp_path / "linked"
+    git(top, "worktree", "add", "-q", str(root))
+    odd = ("sep\u2028arator", "caf\u00e9.x", 'quo"te', "next\u0085line")
+    for name in odd:
+        git(top, "branch", name)
+    place = await loaded(root)
+    (place.root / "new.txt").write_text("new\n")
+    session, project = f"/api/v1/sessions/{place.session_id}", place.workspace["project_id"]
+    for path in ("changes?since=head", "changes?since=base", "changes"):
+        answer = await place.client.get(f"{session}/{path}")
+        assert answer.status_code == 200, answer.text
+    status = (await place.client.get(f"/api/v1/projects/{project}/git/status")).json()
+    assert (status["branch"], status["items"]) == ("linked", [])
+    files = (await place.client.get(f"/api/v1/projects/{project}/files")).json()
+    assert files["git"]["state"] == "ok"
+    for name in odd:
+        await place.merge(into=name)
+        assert git(top, "show", f"{name}:new.txt") == "new"
+    refused = await place.merge(409, into="main")
+    assert refused["error"]["details"]["reason"] == "branch_checked_out"
+    await place.post("keep")
