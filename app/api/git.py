@@ -65,6 +65,7 @@ async def get_git_status(
         behind=status.behind,
         operation=status.operation,
         counts=_counts(status),
+        left_out=[address_of(name) for name in status.left_out[:MAX_SHOWN]],
         staged_outside=status.outside,
     )
 

@@ -227,6 +227,8 @@ def _print_status(status: Mapping[str, Any]) -> None:
         print_text(f"{marks} {was}{one['path']}{note}".replace("\n", "\\n"))
     counts = status["counts"]
     print_text(f"{counts['staged']} staged, {_unstaged(counts)}", dim=True)
+    for path in status["left_out"]:
+        print_text(f"not compared, because it belongs to kaged's daemon: {path}", dim=True)
     if status["staged_outside"]:
         print_text(f"{status['staged_outside']} more are staged outside of the project", color="yellow")
 

@@ -1,6 +1,8 @@
-"""Places of the daemon in which sessions may work nevertheless: the workspaces below its data folder.
+"""Places of the daemon: its files in a project, and the workspaces below its data folder, in which sessions
+work.
 
-Owns: where workspaces lie, and the clone in one. Never: making one, or which session works in which.
+Owns: where workspaces lie, and the clone in one; which names in a folder are the daemon's. Never: making a
+workspace, or which session works in which.
 """
 
 from __future__ import annotations
@@ -51,3 +53,15 @@ def clone_around(root: Path, closed: Iterable[Path]) -> Path | None:
         return None
     inside = [one for one in (root, *root.parents) if one.is_relative_to(workspace)]
     return next((one for one in inside if (one / ".git").is_dir() and not (one / ".git").is_symlink()), None)
+
+
+def own_names(folder: Path, closed: Iterable[Path]) -> tuple[bytes, ...]:
+    """Return the names below `folder`, a real path, of places that are the daemon's: its settings, its data.
+    No cage shows them, so git takes them for changed. Blocks."""
+    real = [Path(os.path.realpath(one)) for one in closed]
+    return tuple(os.fsencode(one.relative_to(folder)) for one in real if folder in one.parents)
+
+
+def is_own(name: bytes, own: Iterable[bytes]) -> bool:
+    """Tell whether a name is one of the daemon's, or lies in a folder of it."""
+    return any(name == one or name.startswith(one + b"/") for one in own)

@@ -73,3 +73,37 @@ def test_changes_are_shown_staged_committed_and_branched_from_anywhere_in_the_pr
     assert refused.returncode == 1 and "no ticket in it" in refused.stderr
     assert shop.json("git", "status")["counts"]["staged"] == 0
     assert git(root, "status", "--porcelain") == ""
+
+
+class SettledInside(Home):
+    """The settings of the daemon lie in the project."""
+
+    @property
+    def config(self) -> Path:
+        return self.project / "config.toml"
+
+
+@pytest.mark.needs("cages")
+def test_the_settings_of_the_daemon_in_the_project_are_left_out(tmp_path: Path) -> None:
+    """No cage shows them, so that git takes them for changed."""
+    home = SettledInside(tmp_path)
+    (home.folder / "demo.yaml").rename(home.project / "demo.yaml")
+    git(home.project, "init", "-q", "-b", "main"), git(home.project, "config", "user.name", "Ada")
+    git(home.project, "config", "user.email", "ada@example.org")
+    git(home.project, "add", "--all"), git(home.project, "commit", "-qm", "first")
+    (home.project / "README.md").write_text("changed\n")
+    (home.project / "config.toml").touch()
+    with DaemonProcess(home).start():
+        status = home.json("git", "status")
+        assert [one["path"] for one in status["items"]] == ["README.md"]
+        assert status["left_out"] == ["config.toml"]
+        assert "kaged's daemon: config.toml" in home.run("git", "status").stdout
+        refused = home.run("git", "stage", "config.toml")
+        assert refused.returncode == 1 and "use git itself" in refused.stderr
+        assert home.run("git", "stage", ".").stdout.startswith("1 staged, 0 not staged")
+        assert git(home.project, "diff", "--cached", "--name-only") == "README.md\n"
+        root = Path(home.json("workspace", "new")["id"] and home.json("workspace", "show")["root"])
+        (root / "config.toml").write_text("agent\n"), (root / "new.txt").write_text("new\n")
+        blocked = home.run("workspace", "merge", "--dry-run")
+        assert "blocked: config.toml: it is a file of kaged's daemon" in blocked.stdout
+        assert "new.txt" in blocked.stdout

@@ -129,6 +129,7 @@ FIELDS_OF_MODELS: dict[str, Any] = {
     "GitStatusAnswer.branch": "main",
     "GitStatusAnswer.commit": DIGEST[:40],
     "GitStatusAnswer.operation": None,
+    "GitStatusAnswer.left_out": [],
     "GitStatusAnswer.staged_outside": 0,
     "GitStatusAnswer.upstream": "origin/main",
     "HookAnswer.name": "format",

@@ -51,6 +51,10 @@ class GitStatusAnswer(PageOf[GitFileAnswer]):
     behind: int | None
     operation: Operation | None = Field(description="The operation in progress.")
     counts: GitCountsAnswer
+    left_out: list[str] = Field(
+        description="Files of the daemon in the project, such as its settings. No git that kaged runs sees "
+        "them, so whether they differ is not known."
+    )
     staged_outside: int = Field(
         description="Staged files outside of the project. A commit without `paths` includes them."
     )

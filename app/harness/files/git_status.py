@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
+from app.workspace.own_places import is_own
 
 Word = Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"]
 """How a file differs from the last commit; `added` is new in the index."""
@@ -62,13 +63,13 @@ class RepositoryStatus:
         return self.folders.get(folder, {})
 
 
-def parse_status(output: bytes, prefix: str) -> RepositoryStatus:
+def parse_status(output: bytes, prefix: str, own: Sequence[bytes] = ()) -> RepositoryStatus:
     """Return what `git status` with `ARGUMENTS` has printed. `prefix` is the project's path in the
-    repository, with a slash at its end, or nothing."""
+    repository, with a slash at its end, or nothing. `own` are names of the daemon, which git cannot read."""
     files: dict[str, FileStatus] = {}
     below = os.fsencode(prefix)
     for line in status_lines(output):
-        if line.name.startswith(below):
+        if line.name.startswith(below) and not is_own(line.name, own):
             old = line.old_name
             before = _text(old[len(below) :]) if old is not None and old.startswith(below) else None
             files[_text(line.name[len(below) :]).rstrip("/")] = FileStatus(_word(line), before)

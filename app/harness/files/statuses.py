@@ -17,6 +17,7 @@ from pathlib import Path
 from app.harness.files.git_status import ARGUMENTS, RepositoryStatus, parse_status
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem, NoRepository
+from app.workspace.own_places import own_names
 from app.workspace.repository import first_line, own_and_common, repository_above
 from app.workspace.tree_watch import TreeWatches
 
@@ -142,7 +143,8 @@ class GitStatuses:
             return RepositoryStatus("none", str(problem))
         except GitProblem as problem:
             return RepositoryStatus("unavailable", str(problem))
-        return await asyncio.to_thread(parse_status, output, prefix)
+        own = await asyncio.to_thread(own_names, repository, self._processes.closed)
+        return await asyncio.to_thread(parse_status, output, prefix, own)
 
     def _forget_some(self) -> None:
         for root in [root for root, known in self._roots.items() if known.asking is None]:

@@ -77,6 +77,7 @@ async def switch(repository: Repository, change: IndexChange, name: str) -> str:
     states = (await status_of(repository, everywhere=True)).files
     lost = {one.name for one in states if one.name in touched and one.could_be_lost}
     lost |= {one.old_name for one in states if one.old_name is not None and one.old_name in touched}
+    lost |= {name for name in touched if repository.is_own(name)}  # whether they differ is not known
     if lost:
         raise would_overwrite(lost)
     await _refuse_filtered(repository, change, target, touched)

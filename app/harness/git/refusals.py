@@ -63,6 +63,15 @@ def would_overwrite(names: Iterable[bytes]) -> Conflict:
     )
 
 
+def daemons_own(names: Iterable[bytes]) -> Conflict:
+    return _listing(
+        "These files belong to kaged's daemon (its settings or its data). No git that kaged runs sees them; "
+        "use git itself",
+        "daemon_file",
+        names,
+    )
+
+
 def filtered(names: Iterable[bytes], driver: str) -> Conflict:
     return _listing(
         f"The filter {clean(driver, 100)!r} of .gitattributes converts these files. kaged runs no filters, "

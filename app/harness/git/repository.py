@@ -31,6 +31,7 @@ from app.tools.processes.git_commands import (
     run_git,
 )
 from app.tools.processes.project_cage import GitWork
+from app.workspace.own_places import is_own, own_names
 from app.workspace.repository import RepositoryFolders, accepting, repository_folders
 
 READS = GitWork()
@@ -50,11 +51,13 @@ HOOK_OUTPUT = 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Repository:
     """Made by `open`. `prefix` is the project's folder below the repository's, with a slash at its end; empty
-    where they are the same."""
+    where they are the same. `own` are the names in the repository that are the daemon's: git cannot read
+    them."""
 
     folders: RepositoryFolders
     prefix: bytes
     settings: GitSettings
+    own: tuple[bytes, ...]
     _root: Path
     _processes: CallProcesses
     _users: Mapping[str, str]
@@ -75,7 +78,8 @@ class Repository:
         prefix = os.fsencode(real.relative_to(folders.top)) + b"/" if real != folders.top else b""
         if prefix:  # the repository may ignore the project
             await GitCommands(processes, environment, root, None).open()
-        return cls(folders, prefix, settings, real, processes, users | _safe(accepted))
+        own = await asyncio.to_thread(own_names, folders.top, processes.closed)
+        return cls(folders, prefix, settings, own, real, processes, users | _safe(accepted))
 
     async def ask(
         self,
@@ -128,6 +132,10 @@ class Repository:
     def below(self, name: bytes) -> bytes | None:
         """Return a name of the repository as one of the project; None when it lies outside."""
         return name[len(self.prefix) :] if name.startswith(self.prefix) else None
+
+    def is_own(self, name: bytes) -> bool:
+        """Tell whether a name of the repository is the daemon's."""
+        return is_own(name, self.own)
 
     async def _run(
         self, arguments: Sequence[str | bytes], given: bytes, work: GitWork, index: Path | None, most: int

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import PayloadTooLarge, ValidationFailed
-from app.harness.git.refusals import changed_since, conflicts, filtered
+from app.harness.git.refusals import changed_since, conflicts, daemons_own, filtered
 from app.harness.git.repository import Repository
 from app.harness.git_output.hunks import DoesNotFit, FileDiff, applied, chosen, read_diff
 from app.tools.processes.git_commands import TooMuchOutput
@@ -42,7 +42,9 @@ async def diff_of(
     repository: Repository, name: bytes, *, staged: bool, index: Path | None = None
 ) -> FileDiff:
     """Return the difference of one file: from the index to the working tree, or from the last commit to the
-    index. Raises `GitProblem`, `PayloadTooLarge`."""
+    index. Raises `GitProblem`, `PayloadTooLarge`, and `Conflict` for a file of the daemon."""
+    if not staged and repository.is_own(repository.prefix + name):
+        raise daemons_own([name])
     which = ["--cached"] if staged else []
     try:
         text = await repository.ask([*_DIFF, *which, "--", name], index=index, most=MAX_DIFF)
@@ -155,8 +157,11 @@ async def _differing(
     """Return the files that are not as the index has them: those that are there, and those that are gone."""
     differing = await repository.ask([*_LISTING, "--modified", "--others", "--", *names], index=index)
     deleted = await repository.ask([*_LISTING, "--deleted", "--", *names], index=index)
-    gone = {*deleted.split(b"\0")} - {b""}
-    return sorted({*differing.split(b"\0")} - gone - {b""}), sorted(gone)
+    own = {name for name in differing.split(b"\0") if repository.is_own(repository.prefix + name)}
+    if own & {*names}:
+        raise daemons_own(own & {*names})
+    gone = {*deleted.split(b"\0")} - {b""} - own
+    return sorted({*differing.split(b"\0")} - own - gone - {b""}), sorted(gone)
 
 
 async def _refuse_filtered(repository: Repository, names: Sequence[bytes]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -61,7 +61,8 @@ class FileState:
 @dataclass(slots=True)
 class GitStatus:
     """The status of a project. Names are relative to its folder. `commit` is None before the first one,
-    `branch` None when HEAD is detached. `outside` counts what is staged elsewhere in the repository."""
+    `branch` None when HEAD is detached. `outside` counts what is staged elsewhere in the repository.
+    `left_out` are files of the daemon, which git cannot compare."""
 
     commit: str | None = None
     branch: str | None = None
@@ -71,6 +72,7 @@ class GitStatus:
     operation: Operation | None = None
     outside: int = 0
     files: list[FileState] = field(default_factory=list)
+    left_out: list[bytes] = field(default_factory=list)
 
 
 async def status_of(repository: Repository, *, everywhere: bool = False) -> GitStatus:
@@ -88,7 +90,13 @@ async def status_of(repository: Repository, *, everywhere: bool = False) -> GitS
         if name is not None:
             old = line.old_name
             old = old if everywhere or old is None else repository.below(old)
-            found.files.append(_file(line, name, old))
+            state = _file(line, name, old)
+            if repository.is_own(line.name) and state.conflict is None:
+                found.left_out.append(name)
+                if state.staged is None:
+                    continue
+                state = replace(state, unstaged=None)
+            found.files.append(state)
     found.files.sort(key=lambda one: one.name)
     if repository.prefix and not everywhere and found.commit is not None:
         staged = await repository.ask(

@@ -22,6 +22,7 @@ from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.trees import Difference, Side, differences, join
 from app.workspace import Workspace
 from app.workspace.any_names import address_of
+from app.workspace.own_places import is_own, own_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Bringer:
 
     async def _present(self, commit: str | None, paths: Sequence[bytes]) -> tuple[str, dict[bytes, str]]:
         """Return a tree with these files as they lie in the checkout now, and those that are no files."""
-        occupied = await asyncio.to_thread(_no_files, self._checkout.top, paths)
+        occupied = await asyncio.to_thread(_no_files, self._checkout, paths)
         plain = [path for path in paths if path not in occupied]
         top, index = self._checkout.top, self._checkout.index
         return await self._snapshots.of_paths(top, index, commit, plain), occupied
@@ -192,11 +193,16 @@ def _content(workspace: Workspace, path: str) -> bytes:
         return target.read()
 
 
-def _no_files(top: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
-    """Return which of the paths have something that is no file or link in their place or above it."""
+def _no_files(checkout: Checkout, paths: Sequence[bytes]) -> dict[bytes, str]:
+    """Return which of the paths have something that is no file or link in their place or above it, or what
+    is the daemon's."""
     found = {}
+    own = own_names(checkout.top, checkout.closed)
     for path in paths:
-        above, at = os.fsencode(top), b""
+        if is_own(path, own):
+            found[path] = "it is a file of kaged's daemon"
+            continue
+        above, at = os.fsencode(checkout.top), b""
         *folders, name = path.split(b"/")
         for part in folders:
             at = os.path.join(above, part)
