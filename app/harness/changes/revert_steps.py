@@ -109,17 +109,9 @@ def chosen_hunks(diff: FileDiff, wish: RevertWish) -> list[Hunk]:
 
 def check_names(paths: Sequence[bytes]) -> None:
     for path in paths:
-        try:
-            text = path.decode("utf-8")
-        except UnicodeDecodeError:
+        if any(map(is_protected, os.fsdecode(path).split("/"))):
             raise Conflict(
-                f"{address_of(path)}: the name is not UTF-8, and kaged does not write such files. Restore "
-                "it with git or a command.",
-                reason="name_not_utf8",
-            ) from None
-        if any(map(is_protected, text.split("/"))):
-            raise Conflict(
-                f"{text} has a protected name: programs run or obey it. Change it with an editor or git.",
+                f"{address_of(path)} has a protected name: programs obey it. Change it with an editor or git.",
                 reason="protected_name",
             )
 

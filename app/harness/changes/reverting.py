@@ -232,7 +232,7 @@ class Reverts:
         take_back: Callable[[Any], object],
     ) -> None:
         """Write the files. When that is refused nothing is changed, and the record is taken back."""
-        workspace = Workspace(self._changes.root_of(row), closed=self._worktrees.closed)
+        workspace = Workspace(self._changes.root_of(row), closed=self._worktrees.closed, any_name=True)
         try:
             await restore_files(workspace, objects, FilePlan(revert.tree, revert.tree, tuple(plan), ()))
         except Conflict as problem:
@@ -265,7 +265,7 @@ class Reverts:
         plan = file_changes(revert, back=back)
         root = self._changes.root_of(row)
         objects = await self._worktrees.objects(root)
-        workspace = Workspace(root, closed=self._worktrees.closed)
+        workspace = Workspace(root, closed=self._worktrees.closed, any_name=True)
         await asyncio.to_thread(remove_leftovers, workspace, plan)
         found = await self._worktrees.read(root, [os.fsencode(one.path) for one in plan])
         now = {one.path: found.get(os.fsencode(one.path), (None, b""))[0] for one in plan}

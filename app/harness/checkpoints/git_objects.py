@@ -52,7 +52,7 @@ class GitObjects(StoredObjects):
         folders = await asyncio.to_thread(repository_folders, self.root)
         if folders is None:
             raise NoRepository
-        self._repository = alternate(folders.common / "objects").decode().strip()
+        self._repository = os.fsdecode(alternate(folders.common / "objects").removesuffix(b"\n"))
         self.rule_files = [folders.own / "index", folders.common / "info" / "exclude", folders.own / "HEAD"]
 
     async def names(self, among: Collection[bytes] | None = None) -> list[bytes]:

@@ -21,7 +21,7 @@ from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.trees import Difference, Side, differences, join
 from app.workspace import Workspace
-from app.workspace.any_names import address_of
+from app.workspace.any_names import address_of, shown
 from app.workspace.own_places import is_own, own_names
 
 
@@ -96,7 +96,7 @@ class Bringer:
     async def write(self, bringing: Bringing) -> None:
         """Write what is not written yet, all of it or nothing. Raises `Conflict` when a file is neither as it
         was nor as it shall be."""
-        workspace = Workspace(self._checkout.project, closed=self._checkout.closed)
+        workspace = Workspace(self._checkout.project, closed=self._checkout.closed, any_name=True)
         paths = [one.path for one in bringing.changes]
         present, occupied = await self._present(bringing.before, paths)
         left = {one.path: one for one in await differences(self._git, present, bringing.after)}
@@ -114,7 +114,7 @@ class Bringer:
             await asyncio.to_thread(apply_plan, workspace, plan, texts)
         except ToolError as problem:
             raise Conflict(
-                f"The merge failed, and nothing was changed: {problem.message}",
+                f"The merge failed, and nothing was changed: {shown(problem.message)}",
                 reason=problem.code,
             ) from None
 
@@ -153,8 +153,6 @@ class Bringer:
         prefix = os.fsencode(self._checkout.prefix)
         if prefix and not one.path.startswith(prefix + b"/"):
             return "it lies outside the project's folder"
-        if is_odd(one.path):
-            return "its name is not UTF-8"
         return "it is a submodule" if one.is_submodule else None
 
     async def _plan_of(
@@ -218,15 +216,6 @@ def _no_files(checkout: Checkout, paths: Sequence[bytes]) -> dict[bytes, str]:
             if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
                 found[path] = "it is not a file in the checkout"
     return found
-
-
-def is_odd(path: bytes) -> bool:
-    """Tell whether a name is no text: no path check takes it."""
-    try:
-        path.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
 
 
 def _status(path: bytes) -> os.stat_result | None:

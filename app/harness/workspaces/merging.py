@@ -15,7 +15,7 @@ from typing import Any, Literal
 from app.errors import Conflict
 from app.harness.workspaces.agents_commits import take_in
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
-from app.harness.workspaces.bringing import Bringer, Bringing, Checkout, is_odd
+from app.harness.workspaces.bringing import Bringer, Bringing, Checkout
 from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
@@ -188,7 +188,7 @@ class Merging:
         if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.blocked:
             return None
         changes = await differences(git, theirs, bringing.after)
-        if any(one.is_submodule or is_odd(one.path) for one in changes):
+        if any(one.is_submodule for one in changes):
             return None
         journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before}
         return Prepared(replace(answer, given=True), {**journal, "from": theirs, "tree": bringing.after})

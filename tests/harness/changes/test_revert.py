@@ -151,7 +151,7 @@ async def test_what_somebody_changed_meanwhile_stays(at: Driver, fake: FakeProvi
     assert (root / "b.txt").read_text() == "b\n"
 
 
-async def test_protected_unkept_and_strange_names_are_refused_with_the_reason(
+async def test_protected_and_unkept_files_are_refused_and_names_of_any_bytes_reverted(
     at: Driver, fake: FakeProvider, root: Path, tmp_path: Path
 ) -> None:
     strange = os.fsdecode(b"caf\xe9")
@@ -167,14 +167,12 @@ async def test_protected_unkept_and_strange_names_are_refused_with_the_reason(
     with (root / "small.txt").open("ab") as file:
         file.truncate(11 * 1024 * 1024)
     (root / "dir" / "x").write_text("z\n")
-    refused = {
-        path: reason(await revert(at, path, status=409))
-        for path in (".vscode/x", "small.txt", "~bytes:Y2Fm6Q")
-    }
-    assert refused == {
-        ".vscode/x": "protected_name", "small.txt": "not_kept", "~bytes:Y2Fm6Q": "name_not_utf8",
-    }  # fmt: skip
-    assert (root / strange).exists()
+    refused = {path: reason(await revert(at, path, status=409)) for path in (".vscode/x", "small.txt")}
+    assert refused == {".vscode/x": "protected_name", "small.txt": "not_kept"}
+    made = await revert(at, "~bytes:Y2Fm6Q")
+    assert made["files"] == ["~bytes:Y2Fm6Q"] and not (root / strange).exists()
+    await undo(at, made)
+    assert (root / strange).read_text() == "x"
     for path in ("../outside/x", ".git/HEAD", "/etc/passwd", "README.md"):
         await revert(at, path, status=404)
     (root / "dir" / "x").unlink()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.workspace.any_names import address_of
 from tests.driver.daemon import Daemon
 from tests.driver.sessions import Driver, write_project
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace, write_repository
@@ -158,8 +159,17 @@ async def test_submodules_pointer_files_and_odd_names(loaded, tmp_path: Path) ->
     assert [one["path"] for one in done["files"]] == ["~bytes:YQpi", "dos.crlf"]
     assert (root / "a\nb").exists()
     (place.root / "src" / odd.name).write_text("odder\n")
-    refused = await place.merge(409)
-    assert "not UTF-8" in refused["error"]["message"]
+    odd.write_text("the user's\n")
+    blocked = (await place.merge(409))["error"]["details"]["paths"]
+    assert blocked == {address_of(b"src/odd \xff\nname.txt"): "it has uncommitted changes"}
+    odd.write_text("odd\n")
+    await place.merge()
+    assert odd.read_text() == "odder\n"
+    (place.root / "src" / odd.name).unlink()
+    (place.root / "caf\udce9").symlink_to("dos.crlf")
+    await place.merge()
+    assert not odd.exists() and os.readlink(os.fsencode(root) + b"/caf\xe9") == b"dos.crlf"
+    (place.root / "src" / odd.name).write_text("odder\n")
     git(root, "branch", "aside")
     await place.merge(into="aside")
     assert "odder" in git(root, "cat-file", "-p", "aside:" + os.fsdecode(b"src/odd \xff\nname.txt"))
