@@ -111,7 +111,7 @@ def check_names(paths: Sequence[bytes]) -> None:
     for path in paths:
         if any(map(is_protected, os.fsdecode(path).split("/"))):
             raise Conflict(
-                f"{address_of(path)} has a protected name: programs obey it. Change it with an editor or git.",
+                f"{address_of(path)} has a protected name, which programs obey. Change it with git.",
                 reason="protected_name",
             )
 
