@@ -14,6 +14,7 @@ from app.api.schemas.model import PageOf
 from app.api.schemas.workspaces import MergeAnswer, MergeWorkspace, WorkspaceAnswer
 from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
+from app.errors import Conflict
 from app.harness.workspaces.merging import conflict_message
 from app.storage.models import Session
 
@@ -51,7 +52,13 @@ async def merge_workspace(
     row = await workspaces.of_session(session_id)
     if body.conflicts == "agent":
         await services.sessions.require_open(session_id)
-    merged = await workspaces.merge(row, body.wish(), principal.actor)
+    if body.hooks:
+        services.projects.require_trusted(row.project_id)
+    try:
+        merged = await workspaces.merge(row, body.wish(), principal.actor)
+    except Conflict as refusal:
+        refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
+        raise
     if merged.given:
         text = conflict_message(merged)
         await services.sessions.post_message(session_id, text, actor=principal.actor)

@@ -30,6 +30,12 @@ def command() -> None:
     """Show, stage and commit changes of a project's repository; create and switch branches."""
 
 
+def print_hook_output(failure: CommandFailed) -> None:
+    """Print what a hook said that refused a commit."""
+    if failure.details.get("output"):
+        print_warning(str(failure.details["output"]))
+
+
 class _Repository:
     """The project's routes, and its folder, to which the paths of the caller lead."""
 
@@ -151,9 +157,7 @@ async def commit(
     try:
         made = await repository.post("commit", body, seconds=HOOK_SECONDS if options["hooks"] else None)
     except CommandFailed as failure:
-        output = failure.details.get("output")
-        if output:
-            print_warning(str(output))
+        print_hook_output(failure)
         raise
     files = "1 file" if made["total_files"] == 1 else f"{made['total_files']} files"
     where = made["branch"] or "detached HEAD"

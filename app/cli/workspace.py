@@ -13,6 +13,7 @@ import click
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import open_session, path_of, wished_workspace
 from app.cli.daemon_address import path_part
+from app.cli.git import HOOK_SECONDS, print_hook_output
 from app.cli.output import CommandFailed, CommandGroup, print_text
 from app.cli.stream_view import StreamView
 
@@ -102,6 +103,7 @@ async def show(daemon: Connected, session: str) -> None:
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
               help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
+@click.option("--hooks", is_flag=True, help="Run the hooks of the repository for the commit on a branch.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
 @click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
@@ -113,6 +115,7 @@ async def merge(
     create: bool,
     strategy: str,
     message: str | None,
+    hooks: bool,
     dry_run: bool,
     to_agent: bool,
     diff: bool,
@@ -128,7 +131,13 @@ async def merge(
     body |= {} if message is None else {"message": message}
     body |= {"create": True} if create else {}
     body |= {"conflicts": "agent"} if to_agent else {}
-    answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body)
+    body |= {"hooks": True} if hooks else {}
+    seconds = HOOK_SECONDS if hooks else None
+    try:
+        answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body, seconds=seconds)
+    except CommandFailed as failure:
+        print_hook_output(failure)
+        raise
     daemon.show(answer, lambda found: _print_merge(found, diff=diff))
     return 1 if answer["conflicts"] or answer["blocked"] else 0
 

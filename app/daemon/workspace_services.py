@@ -11,11 +11,12 @@ from app.config import child_environment
 from app.daemon.services import Services
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
-from app.harness.git.service import NOTES_FOLDER
+from app.harness.git.service import NOTES_FOLDER, ProjectGit
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.stream.event_hub import EventHub
 from app.harness.workspaces.branches import Branches
 from app.harness.workspaces.creation import Creation
+from app.harness.workspaces.hooked_merge import HookedMerge
 from app.harness.workspaces.merging import Merging
 from app.harness.workspaces.outfit import Outfit
 from app.harness.workspaces.pins import Pins
@@ -33,7 +34,8 @@ def open_workspaces(
     pins = Pins(processes, environment, notes)
     creation = Creation(processes, environment, pins)
     branches = Branches(processes, environment, pins)
-    merging = Merging(processes, environment, creation, branches, notes)
+    hooked = HookedMerge(ProjectGit(processes, environment, settings.daemon.data_dir), branches)
+    merging = Merging(processes, environment, creation, branches, hooked, notes)
     record = WorkspaceRecord(base.storage, hub, projects.workspaces.learn)
     outfit = Outfit(record, processes, environment)
     tools = Tools(creation, merging, outfit, settings.daemon.data_dir, resources.close_root)

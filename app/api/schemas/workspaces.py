@@ -99,6 +99,11 @@ class MergeWorkspace(RequestModel):
         description="Create the branch `into` if it does not exist. It starts at the commit that is checked "
         "out.",
     )
+    hooks: bool = Field(
+        default=False,
+        description="Run the hooks of the repository for the commit, on the branch that is checked out. The "
+        "project must be trusted.",
+    )
     dry_run: bool = False
     conflicts: Literal["refuse", "agent"] = Field(
         default="refuse",
@@ -107,7 +112,9 @@ class MergeWorkspace(RequestModel):
     )
 
     def wish(self) -> MergeWish:
-        return MergeWish(self.strategy, self.into, self.message, self.dry_run, self.conflicts, self.create)
+        return MergeWish(
+            self.strategy, self.into, self.message, self.dry_run, self.conflicts, self.create, self.hooks
+        )
 
     @field_validator("message")
     @classmethod

@@ -128,6 +128,10 @@ class Branches:
                 raise
             raise _moved(name) from None
 
+    async def tip(self, repository: Repository, name: str) -> str | None:
+        """Return the commit that a branch is at; None when it is not there."""
+        return await _where(await self._pins.writing(repository), f"refs/heads/{name}")
+
     async def require(self, repository: Repository, name: str, *commits: str) -> None:
         """Raise `Conflict` when a branch is at none of these commits."""
         if await _where(await self._pins.writing(repository), f"refs/heads/{name}") not in commits:

@@ -19,6 +19,7 @@ from app.harness.workspaces.bringing import Bringer, Bringing, Checkout
 from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.hooked_merge import HookedMerge
 from app.harness.workspaces.identity import operator_identity
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository, repository_of
@@ -39,7 +40,7 @@ MAX_SHOWN = 100
 @dataclass(frozen=True, slots=True)
 class MergeWish:
     """How a workspace is brought back: into the checkout's files, or as a commit on a branch, which with
-    `create` is made if it is not there."""
+    `create` is made if it is not there; with `hooks` the user's hooks run for that commit."""
 
     strategy: Strategy = "squash"
     into: str = WORKING_TREE
@@ -47,6 +48,7 @@ class MergeWish:
     dry_run: bool = False
     conflicts: Literal["refuse", "agent"] = "refuse"
     create: bool = False
+    hooks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,11 @@ class Merging:
         environment: Mapping[str, str],
         creation: Creation,
         branches: Branches,
+        hooked: HookedMerge,
         notes: Path,
     ) -> None:
         """`notes` is the daemon's folder for changes of repositories that are under way."""
+        self._hooked = hooked
         self._processes = processes
         self._environment = environment
         self._creation = creation
@@ -126,6 +130,8 @@ class Merging:
         theirs, commit = await self._theirs(row, layout, git)
         base = await self._base(row, git, wish.into)
         if wish.into == WORKING_TREE:
+            if wish.hooks:
+                raise no_commit_for_hooks()
             bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
             answer = await self._answer(git, wish, bringing)
             if (given := await self._given(git, wish, bringing, theirs, answer)) is not None:
@@ -174,6 +180,9 @@ class Merging:
         if wish.strategy == "squash" and not bringing.changes:  # a commit would be empty
             return Prepared(answer, {**journal, "commit": target.commit})
         message = wish.message or f"{row.branch or row.id}\n"
+        if wish.hooks:
+            self._hooked.require_possible(bringing, here=here, squash=wish.strategy == "squash")
+            return Prepared(answer, {**journal, "hooks": True, "message": message})
         identity = await self.identity(repository.top)
         parents = [target.commit]
         if wish.strategy == "merge":
@@ -193,8 +202,11 @@ class Merging:
         journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before}
         return Prepared(replace(answer, given=True), {**journal, "from": theirs, "tree": bringing.after})
 
-    async def carry_out(self, row: Workspace, layout: Layout, root: Path, journal: Mapping[str, Any]) -> None:
-        """Do what a journal says, as far as it is not done yet. Raises `GitProblem` and `Conflict`."""
+    async def carry_out(
+        self, row: Workspace, layout: Layout, root: Path, journal: Mapping[str, Any], *, again: bool = False
+    ) -> str | None:
+        """Do what a journal says, as far as it is not done yet, and return the commit on a branch. `again`:
+        a kill has cut it off. Raises `GitProblem` and `Conflict`."""
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         changes = await differences(git, journal["from"], journal["tree"])
@@ -203,6 +215,12 @@ class Merging:
             await Bringer(git, Checkout(layout.tree, "", None, journal["from"], ())).write(bringing)
         elif journal["into"] == WORKING_TREE:
             await self._bringer(git, root, repository).write(bringing)
+        elif journal.get("hooks"):
+            assert repository is not None
+            bringer, name = self._bringer(git, repository.top, repository), journal["into"]
+            if again:
+                return await self._hooked.end(bringer, bringing, repository, name)
+            return await self._hooked.commit(bringer, bringing, repository, name, journal["message"])
         else:
             assert repository is not None
             identity = await self.identity(root)
@@ -213,6 +231,7 @@ class Merging:
                 await self._index.set(repository, changes)
             old = None if journal.get("new") else journal["from"]
             await self._branches.set(git, repository, journal["into"], journal["commit"], old, identity)
+        return journal.get("commit")
 
     async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
         """Make the branch of a workspace one of the user's repository, with everything that the workspace
@@ -275,6 +294,14 @@ class Merging:
             {address_of(path): reason for path, reason in sorted((bringing.blocked or {}).items())},
             await patch(git, bringing.before, bringing.after) if wish.dry_run else "",
         )
+
+
+def no_commit_for_hooks() -> Conflict:
+    return Conflict(
+        "A merge into `working_tree` commits nothing, so no hooks run: commit afterwards with "
+        "`kaged git commit --hooks`, or merge into the branch that is checked out.",
+        reason="hooks_not_possible",
+    )
 
 
 def conflict_message(merged: Merged) -> str:

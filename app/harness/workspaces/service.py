@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -136,8 +137,9 @@ class Workspaces:
                 prepared.require_possible()
                 journal = {**prepared.journal, "by": actor}
                 present = await self._record.move(present, S.MERGING, {"journal": journal})
-                await self._tending.finish_merge(present, layout, root)
-                return prepared.answer
+                commit = await self._tending.finish_merge(present, layout, root)
+                answer = prepared.answer
+                return replace(answer, commit=commit) if prepared.journal.get("hooks") else answer
             except GitProblem as problem:
                 raise Conflict(f"The workspace cannot be merged: {problem}", reason="git_failed") from None
 

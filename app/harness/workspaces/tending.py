@@ -155,23 +155,27 @@ class Tending:
         else:
             await self._record.note(row, columns)
 
-    async def finish_merge(self, row: Workspace, layout: Layout, root: Path, *, again: bool = False) -> None:
-        """Carry out the merge that a workspace's journal says, as far as it is not done yet. One that is
+    async def finish_merge(
+        self, row: Workspace, layout: Layout, root: Path, *, again: bool = False
+    ) -> str | None:
+        """Carry out the merge that a workspace's journal says, as far as it is not done yet, and return the
+        commit on a branch. One that is
         begun `again` may be half done: its journal goes only when somebody else has changed what it
         writes."""
         journal = row.journal or {}
         try:
-            await self._tools.merging.carry_out(row, layout, root, journal)
+            commit = await self._tools.merging.carry_out(row, layout, root, journal, again=again)
         except Exception as problem:
             if not again or isinstance(problem, Conflict):
                 detail = f"The merge failed: {words(problem)}"
                 await self._record.move(row, S.READY, {"journal": None, "detail": detail})
             raise
         at = now_ms()
-        merged = merged_after(row, journal, at)
+        merged = merged_after(row, {**journal, "commit": commit}, at)
         columns: dict[str, Any] = {"journal": None, "detail": None, "merged": merged}
         if journal["into"] == WORKSPACE:
             await self._record.move(row, S.READY, columns)
-            return
+            return None
         columns["ended_at"] = at
         await self._record.move(row, S.MERGED, columns)
+        return commit

@@ -311,3 +311,44 @@ async def test_a_branch_that_is_not_there_is_created_when_asked(place: Workplace
     again = await place.merge(into="work/new", create=True)
     assert again["commit"] is None and git(project_root, "rev-parse", "work/new") == done["commit"]
     assert (await place.look())["state"] == "merged"
+
+
+async def test_the_hooks_of_the_user_run_for_a_merge_when_asked(place: Workplace, project_root: Path) -> None:
+    said = project_root.parent / "said"
+    hooks = {
+        "pre-commit": f"git diff --cached --name-only >> {said}\ncat new.py; grep -q good new.py",
+        "commit-msg": 'echo "Checked-by: hook" >> "$1"',
+        "post-commit": f"git log -1 --format=%s >> {said}",
+    }
+    for name, does in hooks.items():
+        hook = project_root / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\necho {name} >> {said}\n{does}\n"), hook.chmod(0o755)
+    before = digest_of(project_root, without=(".git/",)), git(project_root, "rev-parse", "main")
+    (place.root / "new.py").write_text("bad\n"), (place.root / "README.md").unlink()
+    await place.merge(into="main", dry_run=True)
+    assert not said.exists()
+    for wish in (
+        {"into": "working_tree"},
+        {"into": "work", "create": True},
+        {"strategy": "merge", "into": "main"},
+    ):
+        refused = await place.merge(409, hooks=True, **wish)
+        assert refused["error"]["details"]["reason"] == "hooks_not_possible"
+    refused = (await place.merge(409, into="main", hooks=True))["error"]["details"]
+    assert refused["reason"] == "hook_failed" and "bad" in refused["output"]
+    assert (digest_of(project_root, without=(".git/",)), git(project_root, "rev-parse", "main")) == before
+    assert git(project_root, "status", "--porcelain") == "" and (await place.look())["state"] == "ready"
+    (place.root / "new.py").write_text("good\n")
+    said.unlink()
+    done = await place.merge(into="main", hooks=True, message="Merged")
+    assert git(project_root, "rev-parse", "main") == done["commit"]
+    assert said.read_text().split()[:6] == [
+        "pre-commit",
+        "README.md",
+        "new.py",
+        "commit-msg",
+        "post-commit",
+        "Merged",
+    ]
+    assert "Checked-by: hook" in git(project_root, "log", "-1", "--format=%B")
+    assert git(project_root, "status", "--porcelain") == "" and not (project_root / "README.md").exists()

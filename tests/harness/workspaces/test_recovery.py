@@ -141,3 +141,27 @@ async def test_what_is_made_already_is_not_made_anew_by_who_knew_it_before(
         await workspaces.ready(await daemon.services.sessions.get(place.session_id))
         assert (place.root / "work.py").read_text() == "an agent's\n"
         assert (await place.look())["state"] == "ready"
+
+
+async def test_a_merge_whose_hooks_have_not_passed_is_taken_back(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data = tmp_path / "data"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        before = digest_of(project_root, without=(".git/",))
+        (place.root / "README.md").write_text("an agent's\n"), (place.root / "new.py").write_text("new\n")
+        await under_way(daemon, place, MergeWish(into="main", hooks=True))
+        (project_root / "new.py").write_text("new\n")
+    found = await started_again(data, place, settings_overrides, "ready")
+    assert "hooks" in found["detail"] and digest_of(project_root, without=(".git/",)) == before
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        place = Workplace(client, place.session_id, {})
+        await under_way(daemon, place, MergeWish(into="main", hooks=True))
+        for name in ("README.md", "new.py"):
+            (project_root / name).write_text("an agent's\n" if name == "README.md" else "new\n")
+        git(project_root, "add", "README.md", "new.py"), git(project_root, "commit", "-qm", "the merge")
+    found = await started_again(data, place, settings_overrides, "merged")
+    assert found["merged"]["commit"] == git(project_root, "rev-parse", "main")
