@@ -313,6 +313,7 @@ NIGHTLY: tuple[str, ...] = (
     "tests/e2e/test_replicas_kills.py",
     # By day `tests/harness/workspaces` begins again where a kill has left each step.
     "tests/e2e/test_kill_workspaces.py",
+    "tests/e2e/test_kill_locks.py",
     # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
     # Python, follow at night.
     # Generators of clients are installed in no other run.

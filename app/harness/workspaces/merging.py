@@ -209,6 +209,12 @@ class Merging:
         a kill has cut it off. Raises `GitProblem` and `Conflict`."""
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
+        if journal.get("keep"):
+            if repository is None:
+                raise Conflict("The project has no repository any more.", reason="no_repository")
+            identity = await self.identity(root)
+            await self._branches.set(git, repository, journal["into"], journal["commit"], None, identity)
+            return str(journal["commit"])
         changes = await differences(git, journal["from"], journal["tree"])
         bringing = Bringing(journal["from"], journal["tree"], changes)
         if journal["into"] == WORKSPACE:
@@ -233,18 +239,16 @@ class Merging:
             await self._branches.set(git, repository, journal["into"], journal["commit"], old, identity)
         return journal.get("commit")
 
-    async def leave_branch(self, row: Workspace, layout: Layout, root: Path) -> tuple[str, str]:
-        """Make the branch of a workspace one of the user's repository, with everything that the workspace
-        holds; return its commit and the tree of that. Done twice it is as once."""
+    async def plan_branch(self, row: Workspace, layout: Layout, root: Path) -> dict[str, Any]:
+        """Return the journal by which the branch of a workspace, with everything that it holds, becomes one
+        of the user's repository. Raises `GitProblem`."""
         repository = await self._repository(row, root)
         if repository is None or row.branch is None:
             raise GitProblem("the project has no repository any more")
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
-        identity = await self.identity(root)
-        made = await self._branches.whole(git, theirs, commit, row.branch, identity)
-        await self._branches.set(git, repository, row.branch, made, None, identity)
-        return made, theirs
+        made = await self._branches.whole(git, theirs, commit, row.branch, await self.identity(root))
+        return {"into": row.branch, "commit": made, "base": theirs, "from": None, "keep": True}
 
     # -- inside -----------------------------------------------------------------------------
 

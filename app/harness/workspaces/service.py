@@ -186,15 +186,11 @@ class Workspaces:
             root = self._projects.root_of(present.project_id)
             layout = self._tools.layout(present.project_id, present.id)
             try:
-                commit, tree = await self._tools.merging.leave_branch(present, layout, root)
+                journal = await self._tools.merging.plan_branch(present, layout, root)
+                present = await self._record.note(present, {"journal": journal})
+                return await self._tending.finish_keep(present, layout, root)
             except GitProblem as problem:
                 raise Conflict(f"The branch cannot be kept: {problem}", reason="git_failed") from None
-            at = now_ms()
-            kept_as = {"into": present.branch, "commit": commit, "whole": [tree], "at": at}
-            merged = {**(present.merged or {}), **kept_as}
-            kept = await self._record.move(present, S.KEPT, {"ended_at": at, "merged": merged})
-            self._tending.look_soon()
-            return kept
 
     # -- inside -----------------------------------------------------------------------------
 

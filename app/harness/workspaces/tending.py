@@ -54,26 +54,24 @@ class Tending:
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
-        rows = await self._storage.read(
-            lambda uow: uow.workspaces.in_states([S.CREATING.value, S.MERGING.value])
-        )
+        rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
-            here = self._projects.find(row.project_id) is not None and self._tools.holds(row)
-            if project_id in (None, row.project_id) and here:
+            if self._projects.find(row.project_id) is not None and self._tools.holds(row):
                 if row.state == S.CREATING.value:
                     self._making.begin(row)
-                else:
-                    await self._recover_merge(row)
+                elif row.journal is not None:
+                    await self._recover_step(row)
         await self._note_missing(project_id)
         self._to_look.set()
 
-    async def _recover_merge(self, row: Workspace) -> None:
+    async def _recover_step(self, row: Workspace) -> None:
         root = self._projects.root_of(row.project_id)
         layout = self._tools.layout(row.project_id, row.id)
+        finish = self.finish_merge if row.state == S.MERGING.value else self.finish_keep
         try:
-            await self.finish_merge(row, layout, root, again=True)
+            await finish(row, layout, root, again=True)
         except (KagedError, GitProblem, ToolError, OSError) as problem:
-            log.warning("the merge of the workspace %s could not be finished: %s", row.id, words(problem))
+            log.warning("what the workspace %s was in could not be finished: %s", row.id, words(problem))
 
     async def _note_missing(self, project_id: str | None) -> None:
         """Say of workspaces whose folder is gone that they are broken."""
@@ -159,9 +157,8 @@ class Tending:
         self, row: Workspace, layout: Layout, root: Path, *, again: bool = False
     ) -> str | None:
         """Carry out the merge that a workspace's journal says, as far as it is not done yet, and return the
-        commit on a branch. One that is
-        begun `again` may be half done: its journal goes only when somebody else has changed what it
-        writes."""
+        commit on a branch. One that is begun `again` may be half done: its journal goes only when somebody
+        else has changed what it writes."""
         journal = row.journal or {}
         try:
             commit = await self._tools.merging.carry_out(row, layout, root, journal, again=again)
@@ -179,3 +176,22 @@ class Tending:
         columns["ended_at"] = at
         await self._record.move(row, S.MERGED, columns)
         return commit
+
+    async def finish_keep(
+        self, row: Workspace, layout: Layout, root: Path, *, again: bool = False
+    ) -> Workspace:
+        """Make the branch that a workspace's journal says, unless that is done, and let its folder go. As for
+        a merge, a journal that is begun `again` goes only when somebody else has made that branch."""
+        journal = row.journal or {}
+        try:
+            await self._tools.merging.carry_out(row, layout, root, journal)
+        except Exception as problem:
+            if not again or isinstance(problem, Conflict):
+                await self._record.note(row, {"journal": None})
+            raise
+        at = now_ms()
+        kept_as = {"into": journal["into"], "commit": journal["commit"], "whole": [journal["base"]], "at": at}
+        columns = {"journal": None, "ended_at": at, "merged": {**(row.merged or {}), **kept_as}}
+        kept = await self._record.move(row, S.KEPT, columns)
+        self.look_soon()
+        return kept
