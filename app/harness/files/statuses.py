@@ -134,7 +134,7 @@ class GitStatuses:
         here = {"GIT_WORK_TREE": str(repository)}
         try:
             await git.open()
-            await git.turn_filters_off()
+            await git.turn_programs_off()
             try:
                 output = await git.run([*ARGUMENTS, "--find-renames", "--", "."], environment=here)
             except GitProblem:  # of a partial clone the contents that are compared may be missing

@@ -74,7 +74,9 @@ class Repository:
         if not accepted:
             raise GitProblem(f"another user owns the repository at {folders.top}, so git does not work in it")
         users = users_environment(environment, real)
-        settings = await settings_in(processes, users, folders.top, accepted)
+        # Of the repository that is worked in, not of one that git finds here by itself.
+        named = {"GIT_DIR": os.fsdecode(folders.own), "GIT_WORK_TREE": os.fsdecode(folders.top)}
+        settings = await settings_in(processes, {**users, **named}, folders.top, accepted)
         prefix = os.fsencode(real.relative_to(folders.top)) + b"/" if real != folders.top else b""
         if prefix:  # the repository may ignore the project
             await GitCommands(processes, environment, root, None).open()

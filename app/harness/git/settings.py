@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.tools.processes.git_commands import filters_among, settings_environment, without_filters
+from app.tools.processes.git_commands import (
+    filters_among,
+    settings_environment,
+    without_filters,
+    without_hooks,
+)
 
 _TAKEN = (
     "core.autocrlf",
@@ -42,10 +47,12 @@ class GitSettings:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the variables by which git takes over what is the user's, and runs no filter."""
+        """Return the variables by which git takes over what is the user's, and runs no filter, and no
+        hook of the settings."""
         found = {name: self.values[name] for name in _TAKEN if name in self.values}
         found |= {name: os.fsdecode(path) for name, path in self.files.items()}
-        return settings_environment(found | without_filters(filters_among(self.values)))
+        found |= without_filters(filters_among(self.values)) | without_hooks(self.values)
+        return settings_environment(found)
 
     def is_filtered(self, driver: str) -> bool:
         """Tell whether git would run a program for files with this filter, or needs one that is missing."""

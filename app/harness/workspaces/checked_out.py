@@ -64,6 +64,7 @@ class UserIndex:
         places = await asyncio.to_thread(places_within, repository.git_dir, (copy.name,))
         git = GitCommands(self._processes, self._environment, repository.top, places)
         await git.open()
+        await git.turn_programs_off()
         lines = []
         for one in changes:
             side = _GONE if one.new is None else f"{one.new.mode} {one.new.oid}".encode()

@@ -65,6 +65,7 @@ class Pins:
         places = await asyncio.to_thread(places_for_refs, repository.common)
         git = GitCommands(self._processes, self._environment, repository.top, places)
         await git.open()
+        await git.turn_programs_off()
         return git
 
 

@@ -14,7 +14,7 @@ from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT
 from app.tools.code.call import CodeCall
-from app.tools.processes.git_commands import NO_CONFIGURATION, NO_PROGRAMS, QUIET, filters_off
+from app.tools.processes.git_commands import NO_CONFIGURATION, NO_PROGRAMS, QUIET, programs_off
 from app.workspace.repository import repository_options
 
 SECONDS = 10.0
@@ -39,7 +39,7 @@ class GitChanges:
 
 async def git_changes(call: CodeCall) -> GitChanges | None:
     """Return what has changed; None where there is no commit to compare with, and where git cannot be run."""
-    off = await _filters_off(call)
+    off = await _programs_off(call)
     if off is None:
         return None
     compared, others = await asyncio.gather(
@@ -79,10 +79,10 @@ async def committed(call: CodeCall, names: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-async def _filters_off(call: CodeCall) -> dict[str, str] | None:
+async def _programs_off(call: CodeCall) -> dict[str, str] | None:
     """Return the environment in which no filter of the repository is run."""
     listed = await _git(call, ["config", "--name-only", "-z", "--get-regexp", r"^filter\."], codes=(0, 1))
-    return None if listed is None else filters_off(listed)
+    return None if listed is None else programs_off(listed)
 
 
 async def _git(

@@ -33,7 +33,8 @@ NO_PROGRAMS = {
     # Of a partial clone git would fetch what is missing, by a program that the repository names.
     "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
 }  # fmt: skip
-"""Filters remain: a command that reads or writes files of the working tree turns them off by itself."""
+"""Filters and hooks of the settings remain: a command that reads or writes files of the working tree turns
+filters off by itself, one that writes the repository both (`turn_programs_off`)."""
 NO_CONFIGURATION = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
     # In the cage a repository that begins above the project lies on another file system.
@@ -111,10 +112,11 @@ class GitCommands:
         # 1: it is not ignored. 128: git cannot work here, as the next command says.
         return bool(await self.run(IGNORED, asked, environment=environment, codes=(0, 1, 128)))
 
-    async def turn_filters_off(self) -> None:
-        """Let no command from now on run a filter of the repository. Raises `GitProblem`."""
+    async def turn_programs_off(self) -> None:
+        """Let no command from now on run a filter or a hook of the repository's settings. Raises
+        `GitProblem`."""
         listed = await self.run(["config", "--list", "--name-only", "-z"])
-        self._environment |= filters_off(listed)
+        self._environment |= programs_off(listed)
 
     async def run(
         self,
@@ -204,19 +206,23 @@ def lines_of(said: bytes) -> list[str]:
     return [line for line in said.decode("utf-8", "surrogateescape").split("\n") if line]
 
 
-def filters_off(listed: bytes) -> dict[str, str]:
-    """Return the environment in which git runs none of the filters that are among these keys of its
+def programs_off(listed: bytes) -> dict[str, str]:
+    """Return the environment in which git runs none of the filters and hooks that are among these keys of its
     configuration, each of which ends in NUL."""
-    keys = (key.decode("utf-8", "surrogateescape") for key in listed.split(b"\0"))
-    return settings_environment(without_filters(filters_among(keys)))
+    keys = [key.decode("utf-8", "surrogateescape") for key in listed.split(b"\0")]
+    return settings_environment(without_filters(filters_among(keys)) | without_hooks(keys))
 
 
 def filters_among(keys: Iterable[str]) -> set[str]:
     """Return the names of the filters that these keys of a configuration are of."""
+    return _sections(keys, "filter.")
+
+
+def _sections(keys: Iterable[str], start: str) -> set[str]:
     return {
         key.partition(".")[2].rpartition(".")[0]
         for key in keys
-        if key.startswith("filter.") and key.count(".") > 1
+        if key.startswith(start) and key.count(".") > 1
     }
 
 
@@ -224,6 +230,12 @@ def without_filters(names: Iterable[str]) -> dict[str, str]:
     """Return the settings with which git runs none of these filters, and needs none."""
     off = {"clean": "", "smudge": "", "process": "", "required": "false"}
     return {f"filter.{name}.{key}": value for name in sorted(names) for key, value in off.items()}
+
+
+def without_hooks(keys: Iterable[str]) -> dict[str, str]:
+    """Return the settings with which git runs none of the hooks that these keys of a configuration are of:
+    from version 2.54 on it has such, which `core.hooksPath` does not turn off."""
+    return {f"hook.{name}.enabled": "false" for name in sorted(_sections(keys, "hook."))}
 
 
 def settings_environment(settings: Mapping[str, str]) -> dict[str, str]:

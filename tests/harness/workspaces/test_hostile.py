@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import struct
 import zlib
 from collections.abc import AsyncIterator, Mapping
@@ -17,6 +18,28 @@ from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, git, new_workplace, write_repository
 
 pytestmark = pytest.mark.requirement("workspaces.hostile")
+
+
+@pytest.fixture
+def newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have git run the hooks of its settings, as from version 2.54 on it does, also where the folder of hooks
+    is turned off."""
+    real = shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    git = tmp_path / "bin" / "git"
+    git.write_text(
+        f"""#!/bin/sh
+        for word in "$@"; do case "$word" in
+            update-ref|update-index|read-tree|commit|reset|branch|switch)
+                if [ "$({real} config --get --type=bool hook.evil.enabled)" != false ]; then
+                    eval "$({real} config --get hook.evil.command)"
+                fi;;
+        esac; done
+        exec {real} "$@"
+        """
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -187,3 +210,52 @@ async def test_commits_of_which_something_is_missing_are_not_brought_over(
     await place.post("keep")
     assert git(root, "show", f"{place.workspace['branch']}:last/one.txt") == "last"
     git(root, "fsck", "--strict", "--no-dangling")
+
+
+async def test_no_hook_of_the_settings_is_run(newer_git: None, loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    git(root, "branch", "side")
+    git(root, "config", "hook.evil.command", f"touch {tmp_path}/ran")
+    git(root, "config", "hook.evil.event", "reference-transaction")
+    git(root, "tag", "theirs"), (tmp_path / "ran").unlink(missing_ok=True)
+    git(root, "update-ref", "refs/heads/probe", "HEAD")
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "ran").unlink()
+    place = await loaded(root)
+    for name, into in (("one", "working_tree"), ("two", "side")):
+        (place.root / name).write_text(name)
+        await place.merge(into=into)
+    git_url = f"/api/v1/projects/{place.workspace['project_id']}/git"
+    for what, body in (
+        ("stage", {"paths": ["one"]}),
+        ("unstage", {"paths": ["one"]}),
+        ("commit", {"message": "one", "paths": ["one"]}),
+        ("branches", {"name": "third"}),
+        ("switch", {"name": "third"}),
+    ):
+        answer = await place.client.post(f"{git_url}/{what}", json=body)
+        assert answer.is_success, answer.text
+    (place.root / "three").write_text("three")
+    await place.merge(into="third")
+    await place.post("keep")
+    await place.until_removed()
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_the_settings_that_are_looked_at_are_those_that_count(daemon: Daemon, tmp_path: Path) -> None:
+    """A file `.git` names another repository for who reads its first line than for git."""
+    root = write_repository(tmp_path / "shop")
+    (root / ".git").rename(root / "real")
+    shutil.copytree(root / "real", root / "real\nother")
+    (root / ".git").write_text("gitdir: real\nother\n")
+    (root / ".gitattributes").write_text("*.md filter=evil\n")
+    git(root, "--git-dir=real", "config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
+    (root / "README.md").write_text("changed\n")
+    async with daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(root)
+        for what in ("status", "diff?path=README.md", "branches"):
+            await client.get(f"/api/v1/projects/{driver.project_id}/git/{what}")
+        await client.post(f"/api/v1/projects/{driver.project_id}/git/stage", json={"paths": ["README.md"]})
+        await client.get(f"/api/v1/projects/{driver.project_id}/files?status=true")
+    assert not (tmp_path / "ran").exists()
