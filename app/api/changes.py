@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.dependencies import PageDep, PageRequest, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import CLAIMED, noun_router
 from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.changes import (
@@ -27,7 +27,7 @@ from app.api.schemas.model import PageOf
 from app.harness.changes.baselines import SINCE
 from app.harness.changes.line_diffs import hunk_digest
 from app.harness.changes.revert_steps import RevertWish
-from app.harness.changes.service import FileDiff, Listed
+from app.harness.changes.service import ChangeList, FileDiff, Listed
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.storage.models import Revert
 from app.tools.project_files.text_format import text_of, to_utf8
@@ -72,6 +72,10 @@ async def list_changes(
     git ignores are left out. Uncommitted changes from before the session are part of the baseline `start`."""
     changes = services.management.folders.changes.list
     found = await changes.list(await changes.session(session_id), since)
+    return await asyncio.to_thread(_page, found, page)
+
+
+def _page(found: ChangeList, page: PageRequest) -> ChangePage:
     shown = page_by_name("changes", found.items, lambda one: address_of(one.change.path), page)
     return ChangePage(
         items=[ChangeAnswer(**_facts(one)) for one in shown.items],

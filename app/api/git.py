@@ -5,13 +5,14 @@ Owns: parsing and answering, and what the audit notes. Never: git (`harness.git`
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
-from app.api.dependencies import OperatorDep, PageDep, ProjectId, ServicesDep
+from app.api.dependencies import OperatorDep, PageDep, PageRequest, ProjectId, ServicesDep
 from app.api.kaged_route import CLAIMED, noun_router
 from app.api.operator_audit import NOTED
 from app.api.pagination import answer_page, page_by_name
@@ -36,6 +37,7 @@ from app.errors import Conflict
 from app.harness.git.committing import CommitWish
 from app.harness.git.names import given
 from app.harness.git.status import FileState, GitStatus
+from app.harness.git_output.hunks import FileDiff
 from app.workspace.any_names import address_of
 
 router: APIRouter = noun_router("Git")
@@ -53,6 +55,10 @@ async def get_git_status(
 ) -> GitStatusAnswer:
     """The branch, an operation in progress, and the files that differ by path. Ignored files are left out."""
     status = await services.management.folders.git.status(_root(services, project_id))
+    return await asyncio.to_thread(_status_page, status, page)
+
+
+def _status_page(status: GitStatus, page: PageRequest) -> GitStatusAnswer:
     found = page_by_name("git_status", status.files, lambda one: address_of(one.name), page)
     return GitStatusAnswer(
         items=[_file(one) for one in found.items],
@@ -70,17 +76,23 @@ async def get_git_status(
     )
 
 
-@router.get(f"{_BASE}/diff", summary="Show the difference of one file")
+@router.get(f"{_BASE}/diff", summary="Show the difference of one file", response_model=GitDiffAnswer)
 async def get_git_diff(
     services: ServicesDep,
     _: OperatorDep,
     project_id: ProjectId,
     path: DiffPath,
     staged: Annotated[bool, Query(description="From the last commit to the index.")] = False,
-) -> GitDiffAnswer:
+) -> Response:
     """From the index to the working tree; with `staged` from the last commit to the index."""
     (name,) = given([path], field="path")
     diff = await services.management.folders.git.diff(_root(services, project_id), name, staged=staged)
+    # Long differences are made into JSON once, beside the event loop.
+    body = await asyncio.to_thread(lambda: _diff_answer(name, diff, staged=staged).model_dump_json())
+    return Response(body, media_type="application/json")
+
+
+def _diff_answer(name: bytes, diff: FileDiff, *, staged: bool) -> GitDiffAnswer:
     return GitDiffAnswer(
         path=address_of(name),
         staged=staged,
@@ -197,7 +209,8 @@ async def _staged(
     paths = [address_of(name) for name in names]
     done: dict[str, Any] = {"paths": paths[:MAX_SHOWN], "total": len(paths)}
     _note(request, done if hunks is None else {**done, "hunks": len(hunks)})
-    return GitStagingAnswer(paths=paths, counts=_counts(await services.management.folders.git.status(root)))
+    status = await services.management.folders.git.status(root)
+    return GitStagingAnswer(paths=paths, counts=await asyncio.to_thread(_counts, status))
 
 
 def _note(request: Request, done: Mapping[str, Any]) -> None:

@@ -5,10 +5,12 @@ Owns: finding the tree of a baseline, and what of it git's index knows to be unc
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.harness.checkpoints.git_objects import GitObjects
@@ -103,6 +105,10 @@ async def files_of_commit(repository: GitObjects, commit: str | None) -> dict[by
     if commit is None:
         return {}
     listed = await repository.commands.run(["ls-tree", "-r", "-z", commit])
+    return await asyncio.to_thread(_files, listed)
+
+
+def _files(listed: bytes) -> dict[bytes, TreeEntry]:
     found = {}
     for line in listed.split(b"\0"):
         head, tab, name = line.partition(b"\t")
@@ -122,17 +128,23 @@ async def unchanged_by_index(
     By their states alone: git itself would run the repository's filters to be sure."""
     if not names:
         return set()
-    found = set()
     few = sorted(names) if len(names) <= 500 else ()
     listed = await repository.commands.run(
         ["ls-files", "-z", "--stage", "--debug", "--", *(map(os.fsdecode, few) if few else ["."])],
         environment={"GIT_LITERAL_PATHSPECS": "1"},
     )
+    return await asyncio.to_thread(_as_staged, repository.root, listed, names, then)
+
+
+def _as_staged(
+    root: Path, listed: bytes, names: Collection[bytes], then: Mapping[bytes, TreeEntry]
+) -> set[bytes]:
+    found = set()
     for name, mode, oid, flags in _staged(listed):
         entry = then.get(name)
         if name not in names or entry is None or (entry.mode, entry.oid) != (mode, oid):
             continue
-        if int(flags[7], 16) & _SKIPPED or _is_as_staged(repository, name, flags):
+        if int(flags[7], 16) & _SKIPPED or _is_as_staged(root, name, flags):
             found.add(name)
     return found
 
@@ -152,9 +164,9 @@ def _staged(listed: bytes) -> list[tuple[bytes, str, str, re.Match[bytes]]]:
     return found
 
 
-def _is_as_staged(repository: GitObjects, name: bytes, flags: re.Match[bytes]) -> bool:
+def _is_as_staged(root: Path, name: bytes, flags: re.Match[bytes]) -> bool:
     try:
-        status = os.lstat(os.path.join(os.fsencode(repository.root), name))
+        status = os.lstat(os.path.join(os.fsencode(root), name))
     except OSError:
         return False
     changed, modified = status.st_ctime_ns, status.st_mtime_ns

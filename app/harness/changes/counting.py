@@ -65,7 +65,7 @@ class Counting:
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
             self.digests.clear()
-        lacking = [one for one in changes if one.status != "mode" and not self._is_counted(one)]
+        lacking = await asyncio.to_thread(self._lacking, changes)
         for portion in await asyncio.to_thread(self._portions, lacking[:MOST_COUNTED]):
             await self._count(portion, await self.sides(portion))
         return max(0, len(lacking) - MOST_COUNTED)
@@ -90,8 +90,7 @@ class Counting:
 
     async def renamed(self, changes: list[Changed]) -> list[Changed]:
         """Join deleted with similar added files; only counted contents are compared. Raises `GitProblem`."""
-        gone = [one for one in changes if is_gone(one)][:MOST_ALIKE]
-        new = [one for one in changes if is_new(one)][:MOST_ALIKE]
+        gone, new = await asyncio.to_thread(_moved, changes)
         if not gone or not new:
             return changes
         key = (frozenset(_oid(one.then) for one in gone), frozenset(_oid(one.now) for one in new))
@@ -102,9 +101,12 @@ class Counting:
         for old, now in self._alike[key]:
             if old in olds and now in news:
                 pairs[news[now].path] = olds[old].path
-        return joined(changes, pairs)
+        return await asyncio.to_thread(joined, changes, pairs)
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _lacking(self, changes: Sequence[Changed]) -> list[Changed]:
+        return [one for one in changes if one.status != "mode" and not self._is_counted(one)]
 
     def _portions(self, changes: Sequence[Changed]) -> list[list[Changed]]:
         """Divide changes by the sizes of the present files; what they were is about as long."""
@@ -159,6 +161,12 @@ class Counting:
                 raise
             return []
         return [(olds[old][0], news[now][0]) for old, now in found]
+
+
+def _moved(changes: Sequence[Changed]) -> tuple[list[Changed], list[Changed]]:
+    """Return files that may be the old and the new names of renamed ones."""
+    gone = [one for one in changes if is_gone(one)][:MOST_ALIKE]
+    return gone, [one for one in changes if is_new(one)][:MOST_ALIKE]
 
 
 def _comparable(contents: Iterable[tuple[str, bytes | None]]) -> list[tuple[str, bytes]]:

@@ -98,7 +98,7 @@ class ChangeNews:
         async with self._comparing:
             begun = loop.time()
             found = await self._list(row)
-            states = known if found is None else _states_of(found)
+            states = known if found is None else await asyncio.to_thread(_states_of, found)
             await self._emit(row, known, states, found)
             await asyncio.sleep(min(COST * (loop.time() - begun), LONGEST_SECONDS))
         return states
@@ -106,17 +106,9 @@ class ChangeNews:
     async def _emit(
         self, row: SessionRow, known: dict[str, str], states: dict[str, str], found: ChangeList | None
     ) -> None:
-        if found is not None and states != known:
-            both = {*states.items()} ^ {*known.items()}
-            stream = await self._hub.stream(row.id)
-            stream.emit(
-                ChangesUpdated(
-                    paths=tuple(sorted({path for path, _ in both})[:MOST_PATHS]),
-                    total=len(found.items),
-                    additions=found.additions,
-                    deletions=found.deletions,
-                )
-            )
+        event = None if found is None else await asyncio.to_thread(_news, known, states, found)
+        if event is not None:
+            (await self._hub.stream(row.id)).emit(event)
 
     async def _list(self, row: SessionRow) -> ChangeList | None:
         try:
@@ -124,6 +116,19 @@ class ChangeNews:
         except KagedError as problem:
             log.info("the changes of session %s are not known: %s", row.id, problem.message)
             return None
+
+
+def _news(known: dict[str, str], states: dict[str, str], found: ChangeList) -> ChangesUpdated | None:
+    """Return what is published of a list; None where it says nothing new."""
+    if states == known:
+        return None
+    both = {*states.items()} ^ {*known.items()}
+    return ChangesUpdated(
+        paths=tuple(sorted({path for path, _ in both})[:MOST_PATHS]),
+        total=len(found.items),
+        additions=found.additions,
+        deletions=found.deletions,
+    )
 
 
 def _states_of(found: ChangeList) -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.harness.checkpoints.file_survey import Surveyed
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
 from app.tools.processes.git_commands import GitProblem
@@ -91,10 +92,15 @@ class PresentFiles:
             await self._open_watch()
             self._rest_later()
             marks = await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
+            below: set[bytes] = set()
+            folders: set[bytes] = set()
+            while folders != self._noticed.folders:  # some may be added meanwhile
+                folders = set(self._noticed.folders)
+                below = await asyncio.to_thread(_below, self._known, folders)
             everything = (
                 self._noticed.everything or not self.is_watched or self._known is None or marks != self._marks
             )
-            again = self._unwatched | self._noticed.again | self._below(self._noticed.folders)
+            again = self._unwatched | self._noticed.again | below
             if everything or len(again) > MAX_AGAIN:
                 return await self._look_at_all(marks)
             assert self._known is not None
@@ -148,24 +154,17 @@ class PresentFiles:
         for notify in list(self._listeners):
             notify()
 
-    def _below(self, folders: Collection[bytes]) -> set[bytes]:
-        if not folders or self._known is None:
-            return set()
-        starts = tuple(folder + b"/" for folder in folders)
-        known = (*self._known.entries, *self._known.left_out)
-        return {name for name in known if name.startswith(starts)}
-
     async def _look_at_all(self, marks: Marks) -> Present:
         self._begin()
         try:
             surveyed = await self._worktrees.survey(self.root)
+            # The files with git's rules are known only now, at the first look.
+            self._marks = marks or await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
+            self._unwatched = await asyncio.to_thread(self._not_watched, surveyed.entries)
+            return await self._keep(surveyed.entries, surveyed.left_out)
         except BaseException:
             self._noticed.everything = True
             raise
-        # The files with git's rules are known only now, at the first look.
-        self._marks = marks or await asyncio.to_thread(_marks, self._worktrees.rule_files(self.root))
-        self._unwatched = self._not_watched(surveyed.entries)
-        return self._keep(surveyed.entries, surveyed.left_out)
 
     async def _look_again(self, known: Present, again: Collection[bytes]) -> Present:
         self._begin()
@@ -173,20 +172,19 @@ class PresentFiles:
             old = [name for name in again if name in known.entries or name in known.left_out]
             new = [name for name in again if name not in known.entries and name not in known.left_out]
             surveyed = await self._worktrees.survey_again(self.root, old, new)
+            joined = await asyncio.to_thread(_joined, known, again, surveyed)
+            return await self._keep(*joined)
         except BaseException:
             self._noticed.everything = True
             raise
-        entries = {name: entry for name, entry in known.entries.items() if name not in again}
-        left_out = {name: why for name, why in known.left_out.items() if name not in again}
-        return self._keep(entries | surveyed.entries, left_out | surveyed.left_out)
 
     def _begin(self) -> None:
         """What changes from now on is looked at the next time."""
         self._noticed = _Noticed()
 
-    def _keep(self, entries: dict[bytes, TreeEntry], left_out: dict[bytes, str]) -> Present:
+    async def _keep(self, entries: dict[bytes, TreeEntry], left_out: dict[bytes, str]) -> Present:
         known = self._known
-        if known is None or known.entries != entries or known.left_out != left_out:
+        if known is None or not await asyncio.to_thread(_is_same, known, entries, left_out):
             self._known = known = Present(0 if known is None else known.version + 1, entries, left_out)
         return known
 
@@ -200,6 +198,26 @@ class PresentFiles:
         return (
             frozenset(name for name in names if name.rpartition(b"/")[0] in blind) if blind else frozenset()
         )
+
+
+def _below(known: Present | None, folders: Collection[bytes]) -> set[bytes]:
+    if not folders or known is None:
+        return set()
+    starts = tuple(folder + b"/" for folder in folders)
+    return {name for name in (*known.entries, *known.left_out) if name.startswith(starts)}
+
+
+def _joined(
+    known: Present, again: Collection[bytes], surveyed: Surveyed
+) -> tuple[dict[bytes, TreeEntry], dict[bytes, str]]:
+    """Return what is known now that some files were looked at again."""
+    entries = {name: entry for name, entry in known.entries.items() if name not in again}
+    left_out = {name: why for name, why in known.left_out.items() if name not in again}
+    return entries | surveyed.entries, left_out | surveyed.left_out
+
+
+def _is_same(known: Present, entries: Mapping[bytes, TreeEntry], left_out: Mapping[bytes, str]) -> bool:
+    return known.entries == entries and known.left_out == left_out
 
 
 def _marks(files: Sequence[Path]) -> Marks:

@@ -199,10 +199,13 @@ class Changes:
         compared = await self._compared(row, root, since, baseline, present, records)
         left = await root.counting.count(compared.changes)
         expected = await asyncio.to_thread(records.expected, compared.then)
-        names = [name for one in compared.changes for name in (one.path, one.old_path) if name is not None]
-        by = records.by_path(names)
-        return ChangeList(
-            [
+
+        def listed() -> list[Listed]:
+            names = [
+                name for one in compared.changes for name in (one.path, one.old_path) if name is not None
+            ]
+            by = records.by_path(names)
+            return [
                 Listed(
                     one,
                     root.counting.known(one),
@@ -210,9 +213,10 @@ class Changes:
                     not is_explained(one, expected, compared.then, root.counting.digests),
                 )
                 for one in compared.changes
-            ],
-            f"the lines of {left} files are not counted yet: ask again" if left else None,
-        )
+            ]
+
+        incomplete = f"the lines of {left} files are not counted yet: ask again" if left else None
+        return ChangeList(await asyncio.to_thread(listed), incomplete)
 
     async def _compared(
         self,
@@ -250,9 +254,10 @@ class Changes:
             suspects = {one.path for one in changes if one.then is not None}
             same = await unchanged_by_index(repository, suspects, then)
             changes = [one for one in changes if one.path not in same]
-        changes = exactly_renamed(changes, records.moves())
+        changes = await asyncio.to_thread(exactly_renamed, changes, records.moves())
         changes = await root.counting.renamed(changes)
-        found = _Compared(then, sorted(changes, key=lambda one: one.path))
+        changes = await asyncio.to_thread(sorted, changes, key=lambda one: one.path)
+        found = _Compared(then, changes)
         root.compared[key] = found
         while len(root.compared) > MOST_TREES:
             root.compared.popitem(last=False)

@@ -74,9 +74,7 @@ class GitObjects(StoredObjects):
             self._crowded_until = time.monotonic() + LOOK_AGAIN_SECONDS
             raise GitProblem(TOO_MANY, expected=True)
         tracked = await self._git(["ls-files", "-z", "--cached", "--", "."], plain=True)
-        # Of a merge's files there are several.
-        names = dict.fromkeys((*tracked.split(b"\0"), *untracked.split(b"\0")))
-        return [name for name in names if name and not name.endswith(b"/")]
+        return await asyncio.to_thread(_names, tracked, untracked)
 
     async def _among(self, names: Collection[bytes]) -> list[bytes]:
         """Return those of the names that git does not ignore, and that lie in no repository below."""
@@ -89,18 +87,16 @@ class GitObjects(StoredObjects):
 
     async def missing(self, oids: Iterable[str]) -> set[str]:
         """Return those of the objects that neither the repository nor the own folder has."""
-        asked = sorted(set(oids))
+        asked = await asyncio.to_thread(lambda: "".join(f"{oid}\n" for oid in sorted(set(oids))).encode())
         if not asked:
             return set()
-        answer = await self._git(["cat-file", "--batch-check"], "\n".join(asked).encode() + b"\n")
-        return {line.split()[0].decode() for line in answer.splitlines() if line.endswith(b" missing")}
+        answer = await self._git(["cat-file", "--batch-check"], asked)
+        return await asyncio.to_thread(_missing, answer)
 
     async def write_tree(self, entries: Mapping[bytes, TreeEntry]) -> str:
         """Return the name of the tree of these files, by path; its contents are kept already."""
         index = self.folder / f"index-{new_id('wtr')}"
-        lines = b"".join(
-            f"{entry.mode} {entry.oid}\t".encode() + name + b"\0" for name, entry in entries.items()
-        )
+        lines = await asyncio.to_thread(_index_lines, entries)
         try:
             # An index that begins empty: a name that was a file may be a folder now.
             await self._git(["read-tree", "--empty"], index=index)
@@ -113,14 +109,7 @@ class GitObjects(StoredObjects):
 
     async def read_tree(self, tree: str) -> dict[bytes, TreeEntry]:
         """Return the files of a tree by path. Raises `GitProblem` when it is not kept any more."""
-        listed = await self._git(["ls-tree", "-r", "-z", "--full-tree", tree])
-        found = {}
-        for line in listed.split(b"\0"):
-            head, tab, name = line.partition(b"\t")
-            if tab:
-                mode, _kind, oid = head.decode().split()[:3]
-                found[name] = TreeEntry(mode, oid)
-        return found
+        return await asyncio.to_thread(_files, await self._git(["ls-tree", "-r", "-z", "--full-tree", tree]))
 
     async def contents(self, oids: Iterable[str], limit: int) -> dict[str, bytes]:
         """Return contents by name. Raises `GitProblem` when one is gone or all are above `limit` bytes."""
@@ -130,17 +119,7 @@ class GitObjects(StoredObjects):
         answer = await self._git(
             ["cat-file", "--batch"], "\n".join(asked).encode() + b"\n", most=limit + 200 * len(asked)
         )
-        found: dict[str, bytes] = {}
-        at = 0
-        for oid in asked:
-            end = answer.index(b"\n", at)
-            head = answer[at:end].split()
-            if len(head) != 3:
-                raise GitProblem(f"the content {oid} is not kept any more")
-            size = int(head[2])
-            found[oid] = answer[end + 1 : end + 1 + size]
-            at = end + 2 + size
-        return found
+        return await asyncio.to_thread(_contents, asked, answer)
 
     async def reachable(self, trees: Sequence[str]) -> set[str]:
         """Return the names of all objects of some trees, the trees themselves included."""
@@ -150,7 +129,7 @@ class GitObjects(StoredObjects):
             ["rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin"],
             "\n".join(trees).encode() + b"\n",
         )
-        return set(listed.decode().split())
+        return await asyncio.to_thread(lambda: set(listed.decode().split()))
 
     async def _git(
         self,
@@ -171,6 +150,44 @@ class GitObjects(StoredObjects):
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
         return await self.commands.run(arguments, given, environment=own, most=most)
+
+
+def _names(tracked: bytes, untracked: bytes) -> list[bytes]:
+    # Of a merge's files there are several.
+    names = dict.fromkeys((*tracked.split(b"\0"), *untracked.split(b"\0")))
+    return [name for name in names if name and not name.endswith(b"/")]
+
+
+def _missing(answer: bytes) -> set[str]:
+    return {line.split()[0].decode() for line in answer.splitlines() if line.endswith(b" missing")}
+
+
+def _index_lines(entries: Mapping[bytes, TreeEntry]) -> bytes:
+    return b"".join(f"{entry.mode} {entry.oid}\t".encode() + name + b"\0" for name, entry in entries.items())
+
+
+def _files(listed: bytes) -> dict[bytes, TreeEntry]:
+    found = {}
+    for line in listed.split(b"\0"):
+        head, tab, name = line.partition(b"\t")
+        if tab:
+            mode, _kind, oid = head.decode().split()[:3]
+            found[name] = TreeEntry(mode, oid)
+    return found
+
+
+def _contents(asked: Sequence[str], answer: bytes) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    at = 0
+    for oid in asked:
+        end = answer.index(b"\n", at)
+        head = answer[at:end].split()
+        if len(head) != 3:
+            raise GitProblem(f"the content {oid} is not kept any more")
+        size = int(head[2])
+        found[oid] = answer[end + 1 : end + 1 + size]
+        at = end + 2 + size
+    return found
 
 
 def _is_nested(root: Path, name: bytes) -> bool:

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from operator import eq
 from pathlib import Path
 
 from app.harness.checkpoints.file_survey import FileSurvey, Surveyed
@@ -97,7 +98,7 @@ class Worktrees:
 
             surveyed = await asyncio.to_thread(survey.look, names, take)
             last = project.last
-            if last is not None and last.entries == surveyed.entries:
+            if last is not None and await asyncio.to_thread(eq, last.entries, surveyed.entries):
                 project.last = Noted(last.tree, last.entries, surveyed.left_out, 0)
                 return project.last
             added = await self._keep(project, surveyed.entries, contents)
@@ -219,10 +220,15 @@ class Worktrees:
     ) -> int:
         """Keep the contents that are nowhere yet; return how many bytes they take."""
         before = project.last.entries if project.last is not None else {}
-        new = {name: entry for name, entry in entries.items() if before.get(name) != entry}
-        missing = await project.objects.missing(entry.oid for entry in new.values())
-        names = {entry.oid: name for name, entry in new.items() if entry.oid in missing}
-        return await asyncio.to_thread(_store, project, names, contents)
+
+        def new() -> dict[str, bytes]:
+            return {entry.oid: name for name, entry in entries.items() if before.get(name) != entry}
+
+        names = await asyncio.to_thread(new)
+        missing = await project.objects.missing(names)
+        return await asyncio.to_thread(
+            lambda: _store(project, {oid: names[oid] for oid in missing}, contents)
+        )
 
 
 def _store(project: _Project, names: Mapping[str, bytes], contents: Mapping[str, bytes]) -> int:

@@ -6,6 +6,7 @@ Owns: what of it git is asked, and which hunks make which content. Never: the lo
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ async def diff_of(
             f"The diff of this file is larger than {MAX_DIFF // (1024 * 1024)} MB: stage it as a whole.",
             reason="diff_too_large",
         ) from None
-    return read_diff(text)
+    return await asyncio.to_thread(read_diff, text)
 
 
 async def stage(repository: Repository, index: Path, names: Sequence[bytes]) -> None:
@@ -82,7 +83,7 @@ async def unstage(repository: Repository, index: Path, names: Sequence[bytes]) -
 async def stage_hunks(repository: Repository, index: Path, name: bytes, digests: Collection[str]) -> None:
     """Take some hunks of a file into the index. Raises `Conflict` (`changed_since`)."""
     diff = await diff_of(repository, name, staged=False, index=index)
-    hunks = chosen(diff.hunks, digests)
+    hunks = await asyncio.to_thread(chosen, diff.hunks, digests)
     if hunks is None:
         raise changed_since(name)
     now = await _in_index(repository, index, name)
@@ -93,7 +94,7 @@ async def stage_hunks(repository: Repository, index: Path, name: bytes, digests:
     await _refuse_filtered(repository, [name])
     old = await repository.ask(["cat-file", "blob", now.oid])
     try:
-        content = applied(old, hunks)
+        content = await asyncio.to_thread(applied, old, hunks)
     except DoesNotFit:
         raise changed_since(name) from None
     await _put(repository, index, name, now.mode, content)
@@ -102,18 +103,19 @@ async def stage_hunks(repository: Repository, index: Path, name: bytes, digests:
 async def unstage_hunks(repository: Repository, index: Path, name: bytes, digests: Collection[str]) -> None:
     """Take some hunks of a file out of the index. Raises `Conflict` (`changed_since`)."""
     diff = await diff_of(repository, name, staged=True, index=index)
-    hunks = chosen(diff.hunks, digests)
+    hunks = await asyncio.to_thread(chosen, diff.hunks, digests)
     if hunks is None:
         raise changed_since(name)
     now = await _in_index(repository, index, name)
     before = await _in_commit(repository, name)
-    kept = [hunk for hunk in diff.hunks if hunk not in hunks]
+    taken = {id(hunk) for hunk in hunks}
+    kept = [hunk for hunk in diff.hunks if id(hunk) not in taken]
     if not kept:
         await unstage(repository, index, [name])
         return
     old = b"" if before is None else await repository.ask(["cat-file", "blob", before.oid])
     try:
-        content = applied(old, kept)
+        content = await asyncio.to_thread(applied, old, kept)
     except DoesNotFit:
         raise changed_since(name) from None
     mode = now.mode if now is not None else before.mode if before is not None else "100644"

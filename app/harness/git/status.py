@@ -85,19 +85,7 @@ async def status_of(repository: Repository, *, everywhere: bool = False) -> GitS
     except TooMuchOutput:
         listed = await repository.ask([*_STATUS, "--untracked-files=normal", *where])
     found = _status(listed, await operation_of(repository))
-    for line in status_lines(listed):
-        name = line.name if everywhere else repository.below(line.name)
-        if name is not None:
-            old = line.old_name
-            old = old if everywhere or old is None else repository.below(old)
-            state = _file(line, name, old)
-            if repository.is_own(line.name) and state.conflict is None:
-                found.left_out.append(name)
-                if state.staged is None:
-                    continue
-                state = replace(state, unstaged=None)
-            found.files.append(state)
-    found.files.sort(key=lambda one: one.name)
+    found.files, found.left_out = await asyncio.to_thread(_files, repository, listed, everywhere=everywhere)
     if repository.prefix and not everywhere and found.commit is not None:
         staged = await repository.ask(
             ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"]
@@ -114,6 +102,25 @@ async def operation_of(repository: Repository) -> Operation | None:
 def operation_at(own: Path) -> Operation | None:
     """Return what has been begun and not ended in the repository's folder `own`. Blocks."""
     return next((name for mark, name in _MARKS if os.path.lexists(own / mark)), None)
+
+
+def _files(repository: Repository, listed: bytes, *, everywhere: bool) -> tuple[list[FileState], list[bytes]]:
+    """Return the files of a status, sorted by name, and the daemon's own, of which no changes are told."""
+    files, left_out = [], []
+    for line in status_lines(listed):
+        name = line.name if everywhere else repository.below(line.name)
+        if name is None:
+            continue
+        old = line.old_name
+        old = old if everywhere or old is None else repository.below(old)
+        state = _file(line, name, old)
+        if repository.is_own(line.name) and state.conflict is None:
+            left_out.append(name)
+            if state.staged is None:
+                continue
+            state = replace(state, unstaged=None)
+        files.append(state)
+    return sorted(files, key=lambda one: one.name), left_out
 
 
 def _file(line: StatusLine, name: bytes, old_name: bytes | None) -> FileState:

@@ -73,15 +73,12 @@ class Snapshots:
     async def staged(self, git_dir: Path, start: str, paths: Collection[bytes]) -> tuple[str, set[bytes]]:
         """Return the tree `start` with these files as the index of the repository at `git_dir` has them, and
         those that are unmerged there."""
-        said = await self._git.run(["ls-files", "--stage", "-z"], environment={"GIT_DIR": str(git_dir)})
-        found: dict[bytes, bytes] = {}
-        unmerged: set[bytes] = set()
-        for line in said.split(b"\0"):
-            head, tab, path = line.partition(b"\t")
-            if tab and path in paths:
-                mode, oid, stage = head.split(b" ")
-                found[path] = mode + b" " + oid
-                unmerged |= {path} if stage != b"0" else set()
+        said = await self._git.run(
+            ["ls-files", "--stage", "-z"],
+            environment={"GIT_DIR": str(git_dir)},
+            most=MAX_CONTENT_BYTES,
+        )
+        found, unmerged = await asyncio.to_thread(_staged, said, frozenset(paths))
         lines = [found.get(path, b"0 " + b"0" * 40) + b"\t" + path + b"\0" for path in paths]
         index = self._git.new_index()
         try:
@@ -136,21 +133,39 @@ class Snapshots:
             )
             return said.split(b"\0")[:-1]
 
-        fields = await listed(*_DIFFERING)
-        states = dict(zip(fields[1::2], fields[::2], strict=True))
-        others = [name.rstrip(b"/") for name in await listed(*_OTHERS)]
-        gone = [name for name, state in states.items() if state == b"D"]
-        present = [name for name, state in states.items() if state != b"D"]
+        fields, others = await listed(*_DIFFERING), await listed(*_OTHERS)
+        gone, present = await asyncio.to_thread(_gone_and_present, fields, others)
         # What is gone comes first: a folder may be where a file was.
-        for names, how in ((gone, ["--force-remove"]), ([*present, *others], ["--add", "--replace"])):
-            if names:
-                given = b"".join(name + b"\0" for name in names)
+        for given, how in ((gone, ["--force-remove"]), (present, ["--add", "--replace"])):
+            if given:
                 arguments = ["update-index", "-z", "--remove", *how, "--stdin"]
                 await self._git.run(arguments, given, index=index, tree=tree, seconds=SECONDS)
         return await self._written(index)
 
     async def _written(self, index: Path) -> str:
         return (await self._git.run(["write-tree", "--missing-ok"], index=index)).decode().strip()
+
+
+def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
+    """Return mode and object of each of the files, and those that are unmerged."""
+    found: dict[bytes, bytes] = {}
+    unmerged: set[bytes] = set()
+    for line in said.split(b"\0"):
+        head, tab, path = line.partition(b"\t")
+        if tab and path in paths:
+            mode, oid, stage = head.split(b" ")
+            found[path] = mode + b" " + oid
+            unmerged |= {path} if stage != b"0" else set()
+    return found, unmerged
+
+
+def _gone_and_present(fields: Sequence[bytes], others: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """Return the files that are gone, and those that differ or are new, as git takes them."""
+    states = list(zip(fields[1::2], fields[::2], strict=True))
+    gone = [name for name, state in states if state == b"D"]
+    present = [name for name, state in states if state != b"D"]
+    present += [name.rstrip(b"/") for name in others]
+    return b"".join(name + b"\0" for name in gone), b"".join(name + b"\0" for name in present)
 
 
 def _read_all(folder: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:

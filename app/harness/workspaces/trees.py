@@ -6,6 +6,7 @@ or what is written (`bringing`).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -102,6 +103,10 @@ async def differences(git: GitFolder, old: str, new: str) -> list[Difference]:
     """Return the files that differ between two trees, by path. Raises `GitProblem`."""
     options = ["-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev"]
     said = await git.run(["diff-tree", *options, "--raw", "--numstat", old, new], seconds=SECONDS)
+    return await asyncio.to_thread(_differences, said)
+
+
+def _differences(said: bytes) -> list[Difference]:
     found: dict[bytes, Difference] = {}
     parts = iter(said.split(b"\0"))
     counted: dict[bytes, tuple[int | None, int | None]] = {}
