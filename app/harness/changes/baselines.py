@@ -14,23 +14,16 @@ from pathlib import Path
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.harness.checkpoints.git_objects import GitObjects
+from app.harness.checkpoints.staged_files import LISTING, StagedFile, staged_files
 from app.harness.checkpoints.stored_objects import TreeEntry
 from app.harness.sessions.file_rollback import tree_at
 from app.harness.sessions.point import point_at
 from app.storage.models import Checkpoint, Worktree
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.processes.git_commands import GitProblem
 
 CHECKPOINT = "checkpoint:"
 SINCE = "start, head, base, or checkpoint: and a checkpoint's id"
 _SUBMODULE = "160000"
-_32_BITS = 0xFFFFFFFF
-_SKIPPED = 1 << 30
-"""git's mark of a file that a sparse checkout leaves out."""
-_FLAGS = re.compile(
-    rb"  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
-    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +116,12 @@ async def unchanged_by_index(
     repository: GitObjects, names: Collection[bytes], then: Mapping[bytes, TreeEntry]
 ) -> set[bytes]:
     """Return those of the files that are as a commit has them by git's index: what was checked out by filters
-    (line ends, large files elsewhere) differs in its bytes, and sparse checkouts leave files out.
-
-    By their states alone: git itself would run the repository's filters to be sure."""
+    (line ends, large files elsewhere) differs in its bytes, and sparse checkouts leave files out."""
     if not names:
         return set()
     few = sorted(names) if len(names) <= 500 else ()
     listed = await repository.commands.run(
-        ["ls-files", "-z", "--stage", "--debug", "--", *(map(os.fsdecode, few) if few else ["."])],
+        [*LISTING, *(map(os.fsdecode, few) if few else ["."])],
         environment={"GIT_LITERAL_PATHSPECS": "1"},
     )
     return await asyncio.to_thread(_as_staged, repository.root, listed, names, then)
@@ -139,41 +130,17 @@ async def unchanged_by_index(
 def _as_staged(
     root: Path, listed: bytes, names: Collection[bytes], then: Mapping[bytes, TreeEntry]
 ) -> set[bytes]:
-    found = set()
-    for name, mode, oid, flags in _staged(listed):
-        entry = then.get(name)
-        if name not in names or entry is None or (entry.mode, entry.oid) != (mode, oid):
-            continue
-        if int(flags[7], 16) & _SKIPPED or _is_as_staged(root, name, flags):
-            found.add(name)
-    return found
+    return {
+        name
+        for name, staged in staged_files(listed)
+        if name in names
+        and then.get(name) == staged.entry
+        and (staged.is_skipped or _is_as_staged(root, name, staged))
+    }
 
 
-def _staged(listed: bytes) -> list[tuple[bytes, str, str, re.Match[bytes]]]:
-    found, at = [], 0
-    while at < len(listed):
-        end = listed.find(b"\0", at)
-        flags = _FLAGS.match(listed, end + 1) if end >= 0 else None
-        if flags is None:
-            raise GitProblem("git's index is not read")
-        head, _, name = listed[at:end].partition(b"\t")
-        mode, oid, stage = head.decode().split()
-        if stage == "0":
-            found.append((name, mode, oid, flags))
-        at = flags.end()
-    return found
-
-
-def _is_as_staged(root: Path, name: bytes, flags: re.Match[bytes]) -> bool:
+def _is_as_staged(root: Path, name: bytes, staged: StagedFile) -> bool:
     try:
-        status = os.lstat(os.path.join(os.fsencode(root), name))
+        return staged.is_as(os.lstat(os.path.join(os.fsencode(root), name)))
     except OSError:
         return False
-    changed, modified = status.st_ctime_ns, status.st_mtime_ns
-    now = (
-        *divmod(changed, 10**9),
-        *divmod(modified, 10**9),
-        status.st_ino & _32_BITS,
-        status.st_size & _32_BITS,
-    )
-    return now == tuple(map(int, flags.groups()[:6]))

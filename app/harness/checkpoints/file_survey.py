@@ -10,12 +10,13 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.errors import ToolError
+from app.harness.checkpoints.staged_files import StagedFile
 from app.harness.checkpoints.stored_objects import LINK, TreeEntry
 from app.workspace import RootFolder, Workspace
 from app.workspace.new_file import is_ours
@@ -52,15 +53,20 @@ class FileSurvey:
         self._name_of = name_of
         self._seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
 
+    @property
+    def has_looked(self) -> bool:
+        return bool(self._seen)
+
     def look(
         self,
         names: Iterable[bytes],
         take: Callable[[str, bytes], None] = lambda _, content: None,
         *,
         only: bool = False,
+        taken_in: Mapping[bytes, StagedFile] | None = None,
     ) -> Surveyed:
         """Return what there is now. `take` is given the name and bytes of each content that was read. With
-        `only` what was seen of other files stays known."""
+        `only` what was seen of other files stays known. A file that is as git has `taken_in` is not read."""
         found = Surveyed()
         seen: dict[bytes, tuple[Signature, TreeEntry]] = dict(self._seen) if only else {}
         closed = self._closed.closed_below()
@@ -76,7 +82,7 @@ class FileSurvey:
                 if len(found.entries) >= MAX_FILES:
                     found.left_out[name] = f"more than {MAX_FILES} files"
                     continue
-                self._one(folders, name, found, seen, take)
+                self._one(folders, name, found, seen, take, (taken_in or {}).get(name))
         self._seen = seen
         return found
 
@@ -95,6 +101,7 @@ class FileSurvey:
         found: Surveyed,
         seen: dict[bytes, tuple[Signature, TreeEntry]],
         take: Callable[[str, bytes], None],
+        staged: StagedFile | None,
     ) -> None:
         try:
             folder, last = folders.of(name)
@@ -105,6 +112,10 @@ class FileSurvey:
                 found.entries[name], seen[name] = known[1], known
                 return
             started = time.time()
+            if staged is not None and _is_taken_in(staged, status):
+                found.entries[name] = staged.entry
+                seen[name] = (signature, staged.entry)
+                return
             if stat.S_ISLNK(status.st_mode):
                 mode, content = LINK, os.fsencode(os.readlink(last, dir_fd=folder))
             elif not stat.S_ISREG(status.st_mode):
@@ -115,7 +126,7 @@ class FileSurvey:
                 found.left_out[name] = TOO_LARGE
                 return
             else:
-                mode = "100755" if status.st_mode & 0o100 else "100644"
+                mode = _mode(status)
                 content = _read(folder, last)
         except (FileNotFoundError, NotADirectoryError):
             return  # tracked, and not there now
@@ -181,6 +192,17 @@ def _read(folder: int, name: bytes) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it was replaced meanwhile by something that is no file")
         return file.read(MAX_FILE_BYTES + 1)
+
+
+def _is_taken_in(staged: StagedFile, status: os.stat_result) -> bool:
+    return staged.is_as(status) and staged.entry.mode == _mode(status) and status.st_size <= MAX_FILE_BYTES
+
+
+def _mode(status: os.stat_result) -> str:
+    """Return git's mode of a file or a link."""
+    if stat.S_ISLNK(status.st_mode):
+        return LINK
+    return "100755" if status.st_mode & 0o100 else "100644"
 
 
 def _signature(status: os.stat_result) -> Signature:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from app.harness.checkpoints.staged_files import LISTING, StagedFile, staged_files
 from app.harness.checkpoints.stored_objects import (
     LOOK_AGAIN_SECONDS,
     MAX_UNTRACKED,
@@ -22,9 +24,14 @@ from app.harness.checkpoints.stored_objects import (
 from app.ids import new_id
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import MAX_OUTPUT, GitCommands, GitProblem, NoRepository, TooMuchOutput
-from app.workspace.repository import alternate, repository_folders
+from app.workspace.repository import alternate, repository_above, repository_folders
 
 _LONG_NAME = 200
+RACY_NS = 2_000_000_000
+SUBMODULE = "160000"
+ATTRIBUTES = ".gitattributes"
+MAX_ATTRIBUTES = 1024 * 1024
+_CONVERTING = (b"filter", b"ident", b"working-tree-encoding")
 
 
 class GitObjects(StoredObjects):
@@ -93,6 +100,41 @@ class GitObjects(StoredObjects):
         answer = await self._git(["cat-file", "--batch-check"], asked)
         return await asyncio.to_thread(_missing, answer)
 
+    async def taken_in(self) -> dict[bytes, StagedFile]:
+        """Return the files that git's index has byte for byte as they were in the working tree, so that none
+        of them needs to be read; none where attributes name filters. Raises `GitProblem`."""
+        index, excluded = self.rule_files[0], self.rule_files[1]
+        taken_at = await asyncio.to_thread(_modified_ns, index)
+        listed = await self._git([*LISTING, "."], plain=True)
+        files = await asyncio.to_thread(lambda: dict(staged_files(listed)))
+        if await asyncio.to_thread(_may_be_converted, self.root, excluded.with_name("attributes"), files):
+            return {}
+        sizes = await self._sizes(one.entry.oid for one in files.values())
+
+        def as_they_are() -> dict[bytes, StagedFile]:
+            return {
+                name: one
+                for name, one in files.items()
+                if sizes.get(one.entry.oid) == one.size
+                and one.entry.mode != SUBMODULE
+                # What was changed right after git took it in may be in the same state.
+                and max(one.changed_ns, one.modified_ns) < taken_at - RACY_NS
+            }
+
+        return await asyncio.to_thread(as_they_are)
+
+    async def _sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """Return the sizes of objects that the repository has."""
+        asked = await asyncio.to_thread(lambda: "".join(f"{oid}\n" for oid in sorted(set(oids))).encode())
+        how = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        answer = await self._git(["cat-file", how], asked, plain=True) if asked else b""
+
+        def read() -> dict[str, int]:
+            words = (line.split() for line in answer.decode().splitlines())
+            return {one[0]: int(one[2]) for one in words if len(one) == 3 and one[1] == "blob"}
+
+        return await asyncio.to_thread(read)
+
     async def write_tree(self, entries: Mapping[bytes, TreeEntry]) -> str:
         """Return the name of the tree of these files, by path; its contents are kept already."""
         index = self.folder / f"index-{new_id('wtr')}"
@@ -102,7 +144,8 @@ class GitObjects(StoredObjects):
             await self._git(["read-tree", "--empty"], index=index)
             if lines:
                 await self._git(["update-index", "-z", "--index-info"], lines, index=index)
-            return (await self._git(["write-tree"], index=index)).decode().strip()
+            # That all contents are kept was looked at before.
+            return (await self._git(["write-tree", "--missing-ok"], index=index)).decode().strip()
         finally:
             for leftover in (index, index.with_name(index.name + ".lock")):
                 await asyncio.to_thread(leftover.unlink, missing_ok=True)
@@ -150,6 +193,49 @@ class GitObjects(StoredObjects):
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
         return await self.commands.run(arguments, given, environment=own, most=most)
+
+
+def _modified_ns(index: Path) -> int:
+    try:
+        return index.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _may_be_converted(root: Path, own_attributes: Path, names: Iterable[bytes]) -> bool:
+    """Tell whether attributes of a repository may name what changes files, but not their size. Blocks.
+
+    Line ends change the size. Attributes outside of the repository are not looked at: a filter of theirs
+    changes the size, too, unless it was made not to."""
+    inside = [Path(os.fsdecode(os.path.join(os.fsencode(root), name))) for name in names if _has_rules(name)]
+    top = repository_above(root)
+    above = [one / ATTRIBUTES for one in (root, *root.parents) if top is not None and one.is_relative_to(top)]
+    # One of the index that is not there is read from the index by git.
+    if not all(map(os.path.lexists, inside)):
+        return True
+    for file in (own_attributes, *above, *inside):
+        content = _small_content(file)
+        if content is None or any(word in content for word in _CONVERTING):
+            return True
+    return False
+
+
+def _has_rules(name: bytes) -> bool:
+    return name.rpartition(b"/")[2] == os.fsencode(ATTRIBUTES)
+
+
+def _small_content(file: Path) -> bytes | None:
+    """Return the content of a file, empty without one; None when it is large or cannot be read."""
+    try:
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as opened:
+            content = (
+                opened.read(MAX_ATTRIBUTES + 1) if stat.S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError:
+        return None
+    return content if len(content) <= MAX_ATTRIBUTES else None
 
 
 def _names(tracked: bytes, untracked: bytes) -> list[bytes]:

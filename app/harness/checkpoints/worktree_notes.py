@@ -22,8 +22,8 @@ from app.tools.processes.git_commands import GitProblem
 
 log = logging.getLogger("kaged.worktrees")
 
-NOTE_SECONDS = 60.0
-WAIT_SECONDS = 10.0
+NOTE_SECONDS = 600.0
+WAIT_SECONDS = 60.0
 """How long the first tools of a run wait for the files to be noted; later they might be noted changed."""
 LAST_SECONDS = 3.0
 KEPT_DAYS = 30

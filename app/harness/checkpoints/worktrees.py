@@ -19,9 +19,11 @@ from pathlib import Path
 from app.harness.checkpoints.file_survey import FileSurvey, Surveyed
 from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.checkpoints.plain_objects import PlainObjects
+from app.harness.checkpoints.staged_files import StagedFile
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem
+from app.workspace.own_places import may_be_workspace
 
 MAX_STORE_BYTES = 512 * 1024 * 1024
 """What the notes of one project may take on disk, before the oldest are given up."""
@@ -96,12 +98,13 @@ class Worktrees:
                     contents[oid] = content
                     size += len(content)
 
-            surveyed = await asyncio.to_thread(survey.look, names, take)
+            taken_in = await self._taken_in(project, survey)
+            surveyed = await asyncio.to_thread(survey.look, names, take, taken_in=taken_in)
             last = project.last
             if last is not None and await asyncio.to_thread(eq, last.entries, surveyed.entries):
                 project.last = Noted(last.tree, last.entries, surveyed.left_out, 0)
                 return project.last
-            added = await self._keep(project, surveyed.entries, contents)
+            added = await self._keep(project, surveyed.entries, contents, taken_in)
             tree = await project.objects.write_tree(surveyed.entries)
             project.last = Noted(tree, surveyed.entries, surveyed.left_out, added)
             return project.last
@@ -215,14 +218,33 @@ class Worktrees:
             project.survey = FileSurvey(project.root, project.objects.oid, self.closed)
         return project.survey
 
+    async def _taken_in(self, project: _Project, survey: FileSurvey) -> Mapping[bytes, StagedFile]:
+        """Return what git's index knows of files, for the first look at them. In a workspace agents write the
+        index: there every file is read."""
+        if survey.has_looked or project.objects is not project.git or may_be_workspace(project.root):
+            return {}
+        try:
+            return await project.git.taken_in()
+        except GitProblem:
+            return {}
+
     async def _keep(
-        self, project: _Project, entries: Mapping[bytes, TreeEntry], contents: dict[str, bytes]
+        self,
+        project: _Project,
+        entries: Mapping[bytes, TreeEntry],
+        contents: dict[str, bytes],
+        taken_in: Mapping[bytes, StagedFile],
     ) -> int:
         """Keep the contents that are nowhere yet; return how many bytes they take."""
         before = project.last.entries if project.last is not None else {}
 
         def new() -> dict[str, bytes]:
-            return {entry.oid: name for name, entry in entries.items() if before.get(name) != entry}
+            there = {one.entry.oid for one in taken_in.values()}
+            return {
+                entry.oid: name
+                for name, entry in entries.items()
+                if before.get(name) != entry and entry.oid not in there
+            }
 
         names = await asyncio.to_thread(new)
         missing = await project.objects.missing(names)
