@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.bridges.mcp.added_servers import FOLDER, write_private
 from app.bridges.mcp.problems import ServerEnded
+from app.keyed_locks import KeyedLocks
 
 SignInState = Literal["signed_in", "needs_login", "expired"]
 SIGN_INS = "sign-ins"
@@ -78,7 +79,7 @@ class SignIns:
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / FOLDER / SIGN_INS
-        self._locks: dict[Path, asyncio.Lock] = {}
+        self._locks = KeyedLocks[Path]()
 
     def of(self, name: str, url: str) -> SignIn | None:
         """Return what is known of the sign-in. A file that cannot be read is none."""
@@ -101,7 +102,7 @@ class SignIns:
         """Keep others from changing this sign-in, in this process and in others. Raises ServerEnded when
         another process does not finish."""
         file = self._file(name, url).with_suffix(".lock")
-        async with self._locks.setdefault(file, asyncio.Lock()):
+        async with self._locks.holding(file):
             descriptor = await asyncio.to_thread(_opened, file)
             try:
                 await _locked(descriptor)

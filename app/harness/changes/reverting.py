@@ -43,6 +43,7 @@ from app.harness.git_output.hunks import without_hunks
 from app.harness.sessions.restoring import FileChange, FilePlan, restore_files
 from app.harness.sessions.session_tasks import SessionTasks
 from app.ids import new_id, now_ms
+from app.keyed_locks import KeyedLocks
 from app.storage.models import Revert
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
@@ -61,7 +62,7 @@ class Reverts:
 
     def __init__(self, changes: Changes, storage: Storage, worktrees: Worktrees, tasks: SessionTasks) -> None:
         self._changes, self._storage, self._worktrees, self._tasks = changes, storage, worktrees, tasks
-        self._locks: dict[Path, asyncio.Lock] = {}
+        self._locks = KeyedLocks[Path]()
 
     async def revert(self, session_id: str, wish: RevertWish, actor: str) -> Revert:
         """Take a change back. Raises `Conflict` (`changed_since`) when the file is not what the difference
@@ -91,7 +92,7 @@ class Reverts:
     # -- inside -----------------------------------------------------------------------------
 
     async def _locked(self, row: SessionRow, work: Callable[[], Awaitable[T]]) -> T:
-        async with self._locks.setdefault(self._changes.root_of(row), asyncio.Lock()):
+        async with self._locks.holding(self._changes.root_of(row)):
             return await work()
 
     async def _revert(self, row: SessionRow, wish: RevertWish, actor: str) -> Revert:

@@ -19,6 +19,7 @@ from app.harness.git.refusals import as_error
 from app.harness.git.repository import Repository
 from app.harness.git.status import GitStatus, status_of
 from app.harness.git_output.hunks import FileDiff
+from app.keyed_locks import KeyedLocks
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
 
@@ -35,7 +36,7 @@ class ProjectGit:
         self._processes = processes
         self._environment = environment
         self._notes = data_dir / NOTES_FOLDER
-        self._locks: dict[Path, asyncio.Lock] = {}
+        self._locks = KeyedLocks[Path]()
 
     async def start(self) -> None:
         """End what was cut off when an earlier daemon was killed."""
@@ -99,7 +100,7 @@ class ProjectGit:
         """Yield the repository and a change of its index, which is installed when nothing is raised."""
         async with self._repository(root) as repository:
             folders = repository.folders
-            async with self._locks.setdefault(folders.own, asyncio.Lock()):
+            async with self._locks.holding(folders.own):
                 change = IndexChange(folders, self._notes, moves_head=moves_head, ref=ref)
                 beginning = asyncio.create_task(asyncio.to_thread(change.__enter__))
                 try:

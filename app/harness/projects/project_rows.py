@@ -13,6 +13,8 @@ from app.harness.projects.project_trust import audited
 from app.storage.models import Project
 from app.storage.unit_of_work import UnitOfWork
 
+_MOST_NAMED = 20
+
 
 @dataclass(frozen=True, slots=True)
 class MovedRows:
@@ -26,7 +28,7 @@ class MovedRows:
 def check_move(uow: UnitOfWork, project_id: str, root: Path) -> Project | None:
     """Return the empty project that makes room for one at a root; None when nothing is in the way.
 
-    Raises `Conflict` (`project_exists`) for a project that has sessions or issues."""
+    Raises `Conflict` (`project_exists`) for a project that has sessions, issues or workspaces."""
     other = uow.projects.by_root(str(root))
     if other is None or other.id == project_id:
         return None
@@ -35,6 +37,14 @@ def check_move(uow: UnitOfWork, project_id: str, root: Path) -> Project | None:
             f"{root} is the root of the project {other.id}, which has sessions or issues of its own.",
             reason="project_exists",
             details={"project_id": other.id},
+        )
+    held = uow.workspaces.with_folder(other.id)
+    if held:
+        raise Conflict(
+            f"{root} is the root of the project {other.id}, which has {len(held)} workspaces: keep or "
+            "discard them there, and wait until their files are removed.",
+            reason="project_exists",
+            details={"project_id": other.id, "workspaces": [one.id for one in held[:_MOST_NAMED]]},
         )
     return other
 
@@ -52,6 +62,7 @@ def move_rows(uow: UnitOfWork, project_id: str, root: Path, actor: str) -> Moved
     if before == str(root):
         return MovedRows(row, before, None)
     if other is not None:
+        uow.workspaces.forget_project(other.id)
         uow.projects.remove(other.id)
     uow.projects.update(project_id, root=str(root))
     uow.trust.move(before, str(root))

@@ -8,6 +8,7 @@ git is given repositories that hold only what is written here.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -128,7 +129,8 @@ def _small_file(repository: Repository | None, name: str) -> bytes | None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, whatever its modes are. A second call does nothing. Blocks."""
+    """Remove a folder with everything in it, whatever its modes are. Done twice it is as once. Raises OSError
+    when something stays. Blocks."""
 
     def open_up(function: object, path: str, _problem: object) -> None:
         with suppress(OSError):
@@ -141,3 +143,5 @@ def remove_tree(folder: Path) -> None:
 
     if os.path.lexists(folder):
         shutil.rmtree(folder, onerror=open_up)
+    if os.path.lexists(folder):
+        raise OSError(errno.ENOTEMPTY, f"something in {folder} cannot be removed")

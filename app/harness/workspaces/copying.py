@@ -1,42 +1,84 @@
 """Copies of folders: by reference where the file system has that, without following links.
 
-Owns: copying, and how much of it there may be. Never: what is copied. Blocks.
+Owns: copying, how much of it there may be, and its end when nobody waits for it. Never: what is copied.
+Blocks, but for `stoppable`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
-import shutil
 import stat
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from app.errors import Conflict
 
+T = TypeVar("T")
+
 FICLONE = 0x40049409
+_PORTION = 1024 * 1024
 _SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def copy_tree(source: Path, target: Path, *, closed: Iterable[Path] = (), most_bytes: int) -> int:
+class CopyStopped(Exception):
+    """Nobody waits for the copy any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyBounds:
+    """How much may be copied. What is `closed` is left out; a copy ends soon after `stop` is set."""
+
+    most_bytes: int
+    closed: tuple[Path, ...] = ()
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+async def stoppable(work: Callable[[threading.Event], T]) -> T:
+    """Run `work` in a thread. When this is cancelled, its event is set, and its end is awaited."""
+    stop = threading.Event()
+    running = asyncio.get_running_loop().run_in_executor(None, work, stop)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({running})
+        running.exception()
+        raise
+
+
+def copy_tree(source: Path, target: Path, bounds: CopyBounds) -> int:
     """Copy what lies in a folder into the folder `target`, links as links; pipes, sockets and devices are
-    left out, as is what is `closed`. Return the bytes copied. Raises `Conflict` when it is too much."""
-    copying = _Copying(most_bytes, {os.path.realpath(one) for one in closed})
+    left out, as is what is closed. Return the bytes copied. Raises `Conflict` when it is too much, and
+    `CopyStopped`."""
     folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        copying.folder(folder, os.path.realpath(source), target)
+        return copy_folder(folder, os.path.realpath(source), target, bounds)
     finally:
         os.close(folder)
+
+
+def copy_folder(folder: int, path: str, target: Path, bounds: CopyBounds) -> int:
+    """As `copy_tree`, of an open folder that has the real path `path`."""
+    copying = _Copying(bounds)
+    copying.folder(folder, path, target)
     return copying.copied
 
 
 class _Copying:
-    def __init__(self, most_bytes: int, closed: set[str]) -> None:
+    def __init__(self, bounds: CopyBounds) -> None:
         self.copied = 0
-        self._most = most_bytes
-        self._closed = closed
+        self._most = bounds.most_bytes
+        self._closed = _real(bounds.closed)
+        self._stop = bounds.stop
 
     def folder(self, source: int, path: str, target: Path) -> None:
         for name in sorted(os.listdir(source)):
@@ -46,6 +88,8 @@ class _Copying:
                     self._one(source, name, place, target / name)
 
     def _one(self, folder: int, name: str, path: str, target: Path) -> None:
+        if self._stop.is_set():
+            raise CopyStopped
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             os.symlink(os.readlink(name, dir_fd=folder), target)
@@ -70,17 +114,23 @@ class _Copying:
                     reason="workspaces_full",
                 )
             with open(target, "xb") as made:
-                copy_content(source.fileno(), made.fileno())
+                self._content(source.fileno(), made.fileno())
             os.chmod(target, stat.S_IMODE(status.st_mode) | 0o600)
             os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
+    def _content(self, source: int, target: int) -> None:
+        """Copy a file's content, by reference where that is possible."""
+        try:
+            fcntl.ioctl(target, FICLONE, source)
+            return
+        except OSError:
+            pass
+        with open(source, "rb", closefd=False) as reading, open(target, "wb", closefd=False) as writing:
+            while portion := reading.read(_PORTION):
+                if self._stop.is_set():
+                    raise CopyStopped
+                writing.write(portion)
 
-def copy_content(source: int, target: int) -> None:
-    """Copy a file's content, by reference where that is possible."""
-    try:
-        fcntl.ioctl(target, FICLONE, source)
-        return
-    except OSError:
-        pass
-    with open(source, "rb", closefd=False) as reading, open(target, "wb", closefd=False) as writing:
-        shutil.copyfileobj(reading, writing, 1024 * 1024)
+
+def _real(places: Iterable[Path]) -> frozenset[str]:
+    return frozenset(map(os.path.realpath, places))

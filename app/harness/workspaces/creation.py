@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.errors import Conflict
 from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, remove_tree
-from app.harness.workspaces.copying import copy_tree
+from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
@@ -121,8 +121,12 @@ class Creation:
         return commit
 
     async def _copy(self, wish: Wish, layout: Layout) -> Made:
-        await asyncio.to_thread(
-            copy_tree, wish.root, layout.tree, closed=self._processes.closed, most_bytes=wish.most_bytes
+        await stoppable(
+            lambda stop: copy_tree(
+                wish.root,
+                layout.tree,
+                CopyBounds(wish.most_bytes, closed=self._processes.closed, stop=stop),
+            )
         )
         folder = self.folder(wish.root, layout, None, making=True)
         tree = await Snapshots(folder).whole(layout.tree, layout.index, None)

@@ -17,7 +17,7 @@ from app.cages.protected_names import ENVIRONMENT_MARK
 from app.errors import Conflict, ToolError
 from app.harness.dsl.paths import read_path
 from app.harness.dsl.spec_sections import WorkspaceSection
-from app.harness.workspaces.copying import copy_tree
+from app.harness.workspaces.copying import CopyBounds, copy_folder
 from app.workspace import Workspace
 
 FIRST_PORT, LAST_PORT = 42_000, 48_000
@@ -26,12 +26,11 @@ _WILD = frozenset("*?[")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def furnish(
-    section: WorkspaceSection, project: Path, root: Path, closed: tuple[Path, ...], most_bytes: int
-) -> list[str]:
-    """Give a workspace what the project file says; return what could not be given, with the reason."""
+def furnish(section: WorkspaceSection, project: Path, root: Path, bounds: CopyBounds) -> list[str]:
+    """Give a workspace what the project file says; return what could not be given, with the reason. Raises
+    `CopyStopped`."""
     notes = []
-    source, target = Workspace(project, closed=closed), Workspace(root)
+    source, target = Workspace(project, closed=bounds.closed), Workspace(root)
     for pattern in section.copy:
         try:
             names = list(_found(project, read_path(pattern).parts))
@@ -43,7 +42,7 @@ def furnish(
             notes.append(f"`copy: {pattern}`: {_words(problem)}.")
     for path in section.link:
         try:
-            _link(source, target, "/".join(read_path(path).parts), most_bytes)
+            _link(source, target, "/".join(read_path(path).parts), bounds)
         except (ToolError, OSError, Conflict) as problem:
             notes.append(f"`link: {path}`: {_words(problem)}.")
     return notes
@@ -94,17 +93,25 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
         os.fchmod(opened.descriptor, stat.S_IMODE(mode) | 0o600)
 
 
-def _link(source: Workspace, target: Workspace, name: str, most_bytes: int) -> None:
+def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds) -> None:
     with source.open(f"./{name}") as opened:
         if not opened.is_directory:
             raise ToolError("not_a_directory", "it is no folder")
-        real = Path(opened.key)
-        if _is_environment(real):
-            raise ToolError(
-                "python_environment",
-                "it is a Python environment, whose packages would run the files of the checkout; let `setup` "
-                "make one",
-            )
+        # What was looked at is what is copied, whoever moves folders about meanwhile.
+        folder = os.open(".", _FOLDER, dir_fd=opened.descriptor)
+        try:
+            _copy_linked(folder, opened.key, target, name, bounds)
+        finally:
+            os.close(folder)
+
+
+def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: CopyBounds) -> None:
+    if _is_environment(folder):
+        raise ToolError(
+            "python_environment",
+            "it is a Python environment, whose packages would run the files of the checkout; let `setup` "
+            "make one",
+        )
     with target.entry(f"./{name}") as entry:
         if entry.status is not None:
             raise ToolError("file_exists", "the commit has something by this name")
@@ -112,16 +119,22 @@ def _link(source: Workspace, target: Workspace, name: str, most_bytes: int) -> N
             raise ToolError("file_not_found", "the folder above it is not in the commit")
         entry.make_folder()
     with target.open(f"./{name}") as made:
-        copy_tree(real, Path(made.key), most_bytes=most_bytes)
+        copy_folder(folder, real, Path(made.key), bounds)
 
 
-def _is_environment(folder: Path) -> bool:
-    """Tell whether a folder is a Python environment, or has one in it."""
-    if os.path.lexists(folder / ENVIRONMENT_MARK):
-        return True
+def _is_environment(folder: int) -> bool:
+    """Tell whether an open folder is a Python environment, or has one in it."""
     with os.scandir(folder) as entries:
-        folders = [one.path for one in entries if one.is_dir(follow_symlinks=False)]
-    return any(os.path.lexists(os.path.join(one, ENVIRONMENT_MARK)) for one in folders)
+        names = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+    return any(_is_there(os.path.join(name, ENVIRONMENT_MARK), folder) for name in (".", *names))
+
+
+def _is_there(name: str, folder: int) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def free_ports(count: int, taken: Iterable[tuple[int, int]]) -> int | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from pathlib import Path
+from typing import Any
 
 from app.config import WorkspaceSettings
 from app.errors import Conflict, InsufficientStorage, KagedError, ToolError
@@ -157,13 +159,18 @@ class Making:
 
     async def _could_not_be_made(self, row: Workspace, root: Path, layout: Layout, why: str) -> None:
         log.warning("the workspace %s could not be made: %s", row.id, why)
+        columns: dict[str, Any] = {"detail": why[:1000], "removed_at": now_ms(), "size_bytes": 0}
         try:
             await self._tools.creation.abandon(root, layout, row.id)
-            await self._record.move(
-                row, S.BROKEN, {"detail": why[:1000], "removed_at": now_ms(), "size_bytes": 0}
-            )
         except (KagedError, GitProblem, OSError) as problem:
-            log.warning("what is left of the workspace %s stays for now: %s", row.id, words(problem))
+            log.warning("what is left of the workspace %s stays: %s", row.id, words(problem))
+            if await asyncio.to_thread(os.path.lexists, layout.folder):
+                left = f"{why}. What is left of it cannot be removed: {words(problem)}"
+                columns = {"detail": left[:1000]}
+        try:
+            await self._record.move(row, S.BROKEN, columns)
+        except KagedError as problem:
+            log.warning("the workspace %s is not stored as broken: %s", row.id, problem.message)
 
     def _measure_soon(self, row: Workspace) -> None:
         task = asyncio.create_task(self.measure(row), name=f"measure {row.id}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.harness.dsl.spec_sections import WorkspaceSection
+from app.harness.workspaces.copying import CopyBounds, stoppable
 from app.harness.workspaces.furnishing import free_ports, furnish
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.record import WorkspaceRecord
@@ -48,7 +49,11 @@ class Outfit:
     ) -> tuple[Workspace, list[str], dict[str, Any]]:
         """Return the row with its ports, what is worth knowing, and the columns to store."""
         closed, room = self._processes.closed, fitting.most_bytes
-        notes = await asyncio.to_thread(furnish, section, fitting.project, fitting.root, closed, room)
+        notes = await stoppable(
+            lambda stop: furnish(
+                section, fitting.project, fitting.root, CopyBounds(room, closed=closed, stop=stop)
+            )
+        )
         if section.ports:
             row = await self._with_ports(row, section.ports)
             if row.first_port is None:

@@ -5,7 +5,6 @@ Owns: storing a move together with its event. Never: what a move makes necessary
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from app.errors import NotFound
 from app.events.sessions import WorkspaceUpdated
 from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
+from app.keyed_locks import KeyedLocks
 from app.states import WorkspaceState, move
 from app.storage.models import Workspace
 from app.storage.storage import Storage
@@ -28,18 +28,13 @@ class WorkspaceRecord:
         self.storage = storage
         self._learn = learn
         self._hub = hub
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks = KeyedLocks[str]()
 
     @asynccontextmanager
     async def holding(self, workspace_id: str) -> AsyncIterator[Workspace]:
         """Hold a workspace for one step, and give its present row."""
-        lock = self._locks.setdefault(workspace_id, asyncio.Lock())
-        try:
-            async with lock:
-                yield await self.get(workspace_id)
-        finally:
-            if not lock.locked():
-                self._locks.pop(workspace_id, None)
+        async with self._locks.holding(workspace_id):
+            yield await self.get(workspace_id)
 
     async def get(self, workspace_id: str) -> Workspace:
         found = await self.storage.read(lambda uow: uow.workspaces.get(workspace_id))

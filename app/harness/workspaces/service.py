@@ -162,7 +162,8 @@ class Workspaces:
     async def _undo(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.DISCARDED)
-            if present.removed_at is not None:
+            is_there = await asyncio.to_thread(Path(present.root).is_dir)
+            if present.removed_at is not None or not is_there:
                 raise Conflict(
                     "The files of the workspace are removed: it cannot be restored.",
                     reason="workspace_removed",

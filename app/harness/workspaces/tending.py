@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ log = logging.getLogger("kaged.workspaces")
 S = WorkspaceState
 DAY_MS = 24 * 3600 * 1000
 LOOK_EVERY_SECONDS = 600.0
+LONGEST_WAIT_SECONDS = 24 * 3600.0
+_NOT_REMOVED = "Its folder cannot be removed"
 
 
 class Tending:
@@ -51,6 +54,8 @@ class Tending:
         self._settings = settings
         self._making = making
         self._to_look = asyncio.Event()
+        self._put_off: dict[str, tuple[float, float]] = {}
+        """When a removal that failed is tried again, and after how long the time after that."""
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
@@ -116,7 +121,7 @@ class Tending:
                     await self._remove(present)
 
     async def _is_over(self, row: Workspace) -> bool:
-        if row.removed_at is not None:
+        if row.removed_at is not None or time.monotonic() < self._put_off.get(row.id, (0.0, 0.0))[0]:
             return False
         if row.state == S.DISCARDED.value:
             return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()
@@ -145,13 +150,25 @@ class Tending:
                 self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id), row.id
             )
         except (KagedError, GitProblem, OSError) as problem:
-            log.warning("the workspace %s could not be removed: %s", row.id, words(problem))
+            await self._try_later(row, words(problem))
             return
+        self._put_off.pop(row.id, None)
         columns: dict[str, Any] = {"removed_at": now_ms(), "size_bytes": 0}
+        if (row.detail or "").startswith(_NOT_REMOVED):
+            columns["detail"] = None
         if row.state in {S.READY.value, S.MERGED.value}:
             await self._record.move(row, S.DISCARDED, {"ended_at": row.ended_at or now_ms(), **columns})
         else:
             await self._record.note(row, columns)
+
+    async def _try_later(self, row: Workspace, why: str) -> None:
+        """Say why a folder stays, and try it again: each time after twice as long, up to a day."""
+        log.warning("the workspace %s could not be removed: %s", row.id, why)
+        _, wait = self._put_off.get(row.id, (0.0, LOOK_EVERY_SECONDS))
+        self._put_off[row.id] = time.monotonic() + wait, min(2 * wait, LONGEST_WAIT_SECONDS)
+        detail = f"{_NOT_REMOVED}: {why}"[:1000]
+        if row.detail != detail:
+            await self._record.note(row, {"detail": detail})
 
     async def finish_merge(
         self, row: Workspace, layout: Layout, root: Path, *, again: bool = False

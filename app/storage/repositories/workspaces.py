@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from app.storage.models import Workspace
 from app.storage.pages import Page
@@ -41,6 +41,11 @@ class WorkspaceRepository(RowsById[Workspace]):
     def with_folder(self, project_id: str | None = None) -> builtins.list[Workspace]:
         """Return every workspace whose folder is not removed, the oldest first; of one project when given."""
         return self._sorted(self.c.removed_at.is_(None), *self._equal(project_id=project_id))
+
+    def forget_project(self, project_id: str) -> None:
+        """Delete the rows of a project's workspaces whose folders are removed."""
+        of_project = self.c.project_id == storable(project_id)
+        self.connection.execute(delete(self.table).where(of_project, self.c.removed_at.is_not(None)))
 
     def bytes_held(self) -> int:
         """Return the size of all workspaces whose folder is not removed."""

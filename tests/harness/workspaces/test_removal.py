@@ -1,0 +1,164 @@
+"""Folders of workspaces that do not go, or went by themselves; and what is stopped half-way."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.harness.dsl.spec_sections import WorkspaceSection
+from app.harness.workspaces import creation
+from app.harness.workspaces.copying import CopyBounds, CopyStopped, copy_tree, stoppable
+from app.harness.workspaces.furnishing import furnish
+from app.keyed_locks import KeyedLocks
+from tests.driver.daemon_process import WAIT_SECONDS
+from tests.driver.sessions import Driver, driven
+from tests.driver.workspaces import new_workplace, write_repository
+
+pytestmark = pytest.mark.requirement("workspaces.recovery")
+
+
+async def test_a_discarded_workspace_whose_folder_somebody_removed_cannot_be_restored(
+    driver: Driver, project_root: Path
+) -> None:
+    place = await new_workplace(driver.client, driver.project_id)
+    await place.post("discard")
+    shutil.rmtree(place.root)
+    answer = await place.post("undo", 409)
+    assert answer["error"]["details"]["reason"] == "workspace_removed"
+    assert (await place.look())["state"] == "discarded"
+
+
+async def test_a_folder_that_cannot_be_removed_is_reported_and_tried_again_later(
+    tmp_path: Path,
+    project_root: Path,
+    settings_overrides: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[float] = []
+
+    def fails(_: object) -> None:
+        tried.append(time.monotonic())
+        raise OSError(16, "Device or resource busy")
+
+    original = creation._remove
+    monkeypatch.setattr(creation, "_remove", fails)
+    settings = {**settings_overrides, "workspaces": {"undo_days": 0}}
+    async with driven(tmp_path / "data", project_root, **settings) as driver:
+        workspaces = driver.daemon.services.management.folders.workspaces
+        place = await new_workplace(driver.client, driver.project_id)
+        await place.post("discard")
+        await workspaces._tending.look()
+        for _ in range(3):
+            await workspaces._tending.look()
+        found = await place.look()
+        assert len(tried) == 1
+        assert found["detail"] == "Its folder cannot be removed: Device or resource busy"
+        assert found["removed_at"] is None
+        monkeypatch.setattr(creation, "_remove", original)
+        workspaces._tending._put_off.clear()
+        await workspaces._tending.look()
+        found = await place.look()
+        assert found["removed_at"] is not None and found["detail"] is None
+
+
+async def test_a_workspace_that_could_not_be_made_is_not_made_again_when_its_folder_stays(
+    tmp_path: Path,
+    project_root: Path,
+    settings_overrides: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(_: object) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    async def cannot(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(creation, "_remove", fails)
+    monkeypatch.setattr(creation, "check_out", cannot)
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        place = await new_workplace(driver.client, driver.project_id, state="broken")
+        detail = place.workspace["detail"]
+        assert detail.startswith("No space left on device") and "Device or resource busy" in detail
+        assert place.workspace["removed_at"] is None
+
+
+async def test_a_copy_ends_with_who_waits_for_it(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir(), target.mkdir()
+    for number in range(2_000):
+        (source / f"{number:04}").write_bytes(b"x" * 100)
+    begun = threading.Event()
+    bounds: list[CopyBounds] = []
+
+    def work(stop: threading.Event) -> int:
+        bounds.append(CopyBounds(10**9, stop=stop))
+        begun.set()
+        while not any(target.iterdir()):  # a first file is there when the cancellation comes
+            copy_tree(source, target, bounds[0])
+        return 0
+
+    async def copying() -> None:
+        await stoppable(work)
+
+    task = asyncio.create_task(copying())
+    assert await asyncio.to_thread(begun.wait, WAIT_SECONDS)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    left = len(list(target.iterdir()))
+    assert left < 2_000 and bounds[0].stop.is_set()
+    with pytest.raises(CopyStopped):
+        copy_tree(source, tmp_path, bounds[0])
+
+
+def test_a_linked_folder_is_copied_without_what_is_closed(tmp_path: Path) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    (project / "modules" / "data").mkdir(parents=True), root.mkdir()
+    (project / "modules" / "data" / "token").write_text("secret\n")
+    (project / "modules" / "one.js").write_text("one\n")
+    section = WorkspaceSection(link=["modules"])
+    closed = (project / "modules" / "data",)
+    assert furnish(section, project, root, CopyBounds(10**9, closed=closed)) == []
+    assert sorted(one.name for one in (root / "modules").iterdir()) == ["one.js"]
+
+
+async def test_locks_are_held_by_one_at_a_time_and_forgotten() -> None:
+    locks = KeyedLocks[str]()
+    inside, most = 0, 0
+
+    async def work(rounds: int) -> None:
+        nonlocal inside, most
+        for _ in range(rounds):
+            async with locks.holding("key"):
+                inside += 1
+                most = max(most, inside)
+                await asyncio.sleep(0)
+                inside -= 1
+
+    await asyncio.gather(*(work(number % 5 + 1) for number in range(50)))
+    assert most == 1
+    assert len(locks) == 0
+
+
+async def test_a_project_moves_to_where_an_empty_one_had_workspaces(driver: Driver, tmp_path: Path) -> None:
+    other = write_repository(tmp_path / "other")
+    second = Driver(driver.daemon, driver.client)
+    await second.load(other)
+    place = await new_workplace(driver.client, second.project_id)
+    (place.root / "new.txt").write_text("not merged\n")
+    await driver.call("DELETE", f"/sessions/{place.session_id}", status=204)
+    move = f"/projects/{driver.project_id}/move"
+    refused = await driver.call("POST", move, {"path": str(other)}, status=409)
+    details = refused["error"]["details"]
+    assert (details["reason"], details["workspaces"]) == ("project_exists", [place.workspace["id"]])
+    workspaces = driver.daemon.services.management.folders.workspaces
+    row = await workspaces.discard(await workspaces.get(place.workspace["id"]))
+    await workspaces._tending._remove(row)
+    moved = await driver.call("POST", move, {"path": str(other)})
+    assert moved["root"] == str(other)
