@@ -131,10 +131,14 @@ class Home:
         self, *arguments: str, cwd: Path | None = None, stdin: str = "", **extra: str
     ) -> subprocess.CompletedProcess[str]:
         """Run one command to its end and return what it printed."""
+        cwd, env = cwd or self.project, self.environment(**extra)
+        # What the interpreter itself is told counts at its start.
+        if not WARM.cold and not any(name.startswith("PYTHON") for name in extra):
+            return WARM.run(arguments, cwd=cwd, env=env, stdin=stdin, timeout=WAIT_SECONDS)
         return subprocess.run(
             [*COMMAND, *arguments],
-            cwd=cwd or self.project,
-            env=self.environment(**extra),
+            cwd=cwd,
+            env=env,
             input=stdin,
             capture_output=True,
             text=True,

@@ -1,4 +1,4 @@
-"""A process that has loaded the daemon's code, and forks one that runs `python -m app` at each request.
+"""A process that has loaded kaged's code, and forks one that runs `python -m app` at each request.
 
 Owns: the forks, and the words about their ends. Never: who asks for one (`warm_start`). A fork takes its
 arguments, environment, folder and standard streams from the request; it then runs what `app/__main__.py`
@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import orjson
 
-LOADED = ("app.cli.serve", "app.main", "app.api.application", "app.daemon.lifespan")
+LOADED = ("app.main", "app.api.application", "app.daemon.lifespan")
 MAX_REQUEST_BYTES = 1 << 20
 _STREAMS = 3
 
@@ -79,7 +79,8 @@ def main() -> int:
     """Load, serve, and be the command in each fork."""
     asked = socket.socket(fileno=int(sys.argv[1]))
     entry = importlib.import_module("app.__main__")
-    for name in LOADED:
+    commands = importlib.import_module("app.cli.root").COMMANDS
+    for name in (*LOADED, *(f"app.cli.{command}" for command in commands)):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
@@ -89,7 +90,6 @@ def main() -> int:
     sys.argv = [str(entry.__file__), *arguments]
     # What the command would have been started with: it replaces itself by that.
     sys.orig_argv = [sys.executable, "-m", "app", *arguments]
-    gc.unfreeze()
     result: int = entry.main()
     return result
 

@@ -1,8 +1,8 @@
-"""Daemons as processes of their own that need not load their code: forks of a process that has.
+"""Daemons and commands as processes that need not load their code: forks of a process that has loaded it.
 
-Loading takes two seconds of a core, nine tenths of a start, and is the same each time. Where a test shows
-what a start does, `COLD_STARTS` in `tests/speeds.py` names it, and its daemons are started as a user starts
-them; by night all are.
+Loading a daemon takes two seconds of a core, nine tenths of its start, and is the same each time. Where a
+test shows what a start does, `COLD_STARTS` in `tests/speeds.py` names it, and its processes are started as a
+user starts them; by night all are.
 
 Owns: the one such process of those that run tests, and the handle of a fork. Never: what a daemon does.
 """
@@ -18,8 +18,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import orjson
@@ -46,18 +48,49 @@ class WarmStarts:
         stderr: IO[Any],
     ) -> WarmProcess:
         """Start `python -m app` with these arguments: nothing to read, standard output to a pipe."""
+        said, stdout = os.pipe()
+        with open(os.devnull) as nothing, os.fdopen(stdout, "w") as stream:
+            known = self._fork(arguments, cwd, env, (nothing, stream, stderr))
+        return WarmProcess(known, os.fdopen(said))
+
+    def run(
+        self, arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: str, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `python -m app` with these arguments to its end. What it printed is read from pipes."""
+        command = ["kaged", *arguments]
+        said, complained = os.pipe(), os.pipe()
+        with (
+            TemporaryFile("w+") as asked,
+            os.fdopen(said[1], "w") as stdout,
+            os.fdopen(complained[1], "w") as stderr,
+        ):
+            asked.write(stdin)
+            asked.seek(0)
+            known = self._fork(arguments, cwd, env, (asked, stdout, stderr))
+        process = WarmProcess(known, os.fdopen(said[0]))
+        with process.stdout, os.fdopen(complained[0]) as errors, ThreadPoolExecutor(2) as readers:
+            texts = [readers.submit(stream.read) for stream in (process.stdout, errors)]
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
+            return subprocess.CompletedProcess(command, code, *(text.result() for text in texts))
+
+    def _fork(
+        self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[IO[Any], ...]
+    ) -> int:
+        """Ask for a fork; return the end of the pipe that tells about it."""
+        content = orjson.dumps({"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)})
+        assert len(content) < MAX_REQUEST_BYTES
         asking = self._loaded()
         known, told = os.pipe()
-        said, stdout = os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
         try:
-            content = orjson.dumps({"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)})
-            assert len(content) < MAX_REQUEST_BYTES
-            socket.send_fds(asking, [content], [nothing, stdout, stderr.fileno(), told])
+            socket.send_fds(asking, [content], [*(stream.fileno() for stream in streams), told])
         finally:
-            for number in (told, stdout, nothing):
-                os.close(number)
-        return WarmProcess(known, said)
+            os.close(told)
+        return known
 
     def _loaded(self) -> socket.socket:
         if self._asking is None:
@@ -87,9 +120,9 @@ class WarmProcess:
     """A fork, with the attributes of `subprocess.Popen[str]` that tests use. A pipe tells its process id,
     and later its exit code."""
 
-    def __init__(self, told: int, said: int) -> None:
+    def __init__(self, told: int, stdout: IO[str]) -> None:
         self._told = os.fdopen(told, "rb", buffering=0)
-        self.stdout: IO[str] = os.fdopen(said)
+        self.stdout = stdout
         self.returncode: int | None = None
         self.pid = self._number()
 
