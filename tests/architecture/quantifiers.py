@@ -30,7 +30,7 @@ def is_nested(pattern: str | bytes, flags: int = 0) -> bool:
 
 def no_nested_quantifiers(source: SourceFile) -> Iterator[str]:
     names = _texts(source.tree)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not (isinstance(node, ast.Call) and node.args and dotted(node.func).startswith("re.")):
             continue
         pattern = _text(node.args[0], names)

@@ -61,7 +61,7 @@ def short_files(source: SourceFile) -> Iterator[str]:
 
 
 def short_functions(source: SourceFile) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > MAX_FUNCTION_LINES:
@@ -82,7 +82,7 @@ def module_docstrings(source: SourceFile) -> Iterator[str]:
 def environment_only_in_config(source: SourceFile) -> Iterator[str]:
     if source.path.startswith("app/config") or source.path == _ITS_OWN_ENVIRONMENT:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and dotted(node) in {"os.environ", "os.getenv", "os.environb"}:
             yield f"{source.path}:{node.lineno} reads the environment"
     for line, name in imported_names(source):
@@ -96,7 +96,7 @@ def children_only_in_process(source: SourceFile) -> Iterator[str]:
     for line, name in imported_names(source):
         if name.startswith(_SPAWNERS):
             yield f"{source.path}:{line} imports {name}"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and dotted(node).startswith(_SPAWNERS):
             yield f"{source.path}:{node.lineno} uses {dotted(node)}"
 
@@ -104,7 +104,7 @@ def children_only_in_process(source: SourceFile) -> Iterator[str]:
 def programs_found_by_place(source: SourceFile) -> Iterator[str]:
     if source.path in _MERE_LOOKUPS:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and dotted(node) == "shutil.which":
             yield f"{source.path}:{node.lineno} looks a program up; `app.programs` never finds a project's"
     for line, name in imported_names(source):
@@ -115,7 +115,7 @@ def programs_found_by_place(source: SourceFile) -> Iterator[str]:
 def queries_only_in_storage(source: SourceFile) -> Iterator[str]:
     if source.path.startswith("app/storage/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "select":
             yield f"{source.path}:{node.lineno} queries the database"
     for line, name in imported_names(source):
@@ -127,7 +127,7 @@ def queries_only_in_storage(source: SourceFile) -> Iterator[str]:
 def commits_only_in_writer(source: SourceFile) -> Iterator[str]:
     if source.path in {"app/storage/unit_of_work.py", "app/storage/writer.py"}:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
             yield f"{source.path}:{node.lineno} commits"
 
@@ -136,7 +136,7 @@ def states_only_by_the_table(source: SourceFile) -> Iterator[str]:
     """A new row begins in a state. After that, only a state that a table has returned is stored."""
     if source.path == "app/states.py" or source.path.startswith("app/storage/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         targets = node.targets if isinstance(node, ast.Assign) else []
         for target in targets:
             if isinstance(target, ast.Attribute) and target.attr == "state":
@@ -169,7 +169,7 @@ def _is_member(node: ast.AST) -> bool:
 
 def small_objects(source: SourceFile) -> Iterator[str]:
     """A shape that is read or stored as it is may be as large as it is outside."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.ClassDef) or (node.bases and not _is_plain(node)):
             continue
         fields = {
@@ -199,7 +199,7 @@ def _is_plain(node: ast.ClassDef) -> bool:
 
 
 def short_constructors(source: SourceFile) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             count = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs) - 1
             if count > MAX_CONSTRUCTOR:
@@ -210,7 +210,7 @@ def few_open_keywords(source: SourceFile) -> Iterator[str]:
     """What a function takes stands in its signature."""
     if source.path.startswith(_OPEN_KEYWORDS):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             open_end = node.args.kwarg
             if (
@@ -222,7 +222,7 @@ def few_open_keywords(source: SourceFile) -> Iterator[str]:
 
 
 def no_http_exception(source: SourceFile) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Raise) and "HTTPException" in ast.dump(node):
             yield f"{source.path}:{node.lineno} raises HTTPException"
 
@@ -230,7 +230,7 @@ def no_http_exception(source: SourceFile) -> Iterator[str]:
 def no_print(source: SourceFile) -> Iterator[str]:
     if source.path.startswith("app/cli"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func) == "print":
             yield f"{source.path}:{node.lineno} prints"
 
@@ -245,7 +245,7 @@ def types_are_imported_plainly(source: SourceFile) -> Iterator[str]:
     """An import for types alone hides a circle."""
     if source.path.startswith(_LATE_IMPORTS):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING"):
             for one in node.body:
                 if isinstance(one, ast.ImportFrom) and (one.module or "").startswith("app."):

@@ -20,6 +20,11 @@ class SourceFile:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree: dozens of rules look at each."""
+        return list(ast.walk(self.tree))
+
     @property
     def lines(self) -> list[str]:
         return self.text.splitlines()
@@ -43,7 +48,7 @@ def dotted(node: ast.AST) -> str:
 
 def imported_names(source: SourceFile) -> Iterator[tuple[int, str]]:
     """Yield `(line, full name)` for every import, wherever it stands."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -15,7 +15,7 @@ _ABOUT_TEXTS = "tests/architecture/"
 
 def modules_in_texts(source: SourceFile) -> Iterator[tuple[int, str]]:
     """Yield `(line, module)` for what the texts of several lines in a file import of the daemon."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
             yield from ((node.lineno, name) for name in _FROM.findall(node.value))
             for names in _IMPORT.findall(node.value):

@@ -15,12 +15,12 @@ def shown(source: SourceFile) -> Iterator[tuple[str, str]]:
     """Yield `(requirement, test)` of one file; what is marked for a whole file has the file as its test."""
     tests = {
         id(node): f"{source.path}::{function.name}"
-        for function in ast.walk(source.tree)
+        for function in source.nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for decorator in function.decorator_list
         for node in ast.walk(decorator)
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func) == "pytest.mark.requirement":
             for argument in node.args:
                 if isinstance(argument, ast.Constant):
