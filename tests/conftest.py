@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, settings
 
 from tests.driver import machine
 from tests.driver.compiled_statements import share_compiled_statements
+from tests.driver.debug_adapters import ADAPTERS
+from tests.driver.language_servers import SERVERS
 from tests.driver.rounds import NIGHT
 from tests.driver.warm_start import WARM
-from tests.speeds import COLD_STARTS, FAST, REPEATED, SLOW, absent_cases, begins, speed
+from tests.speeds import ALL, COLD_STARTS, FAST, REPEATED, SLOW, absent_cases, begins, speed, without_tests
 
 pytest_plugins = ["tests.driver.storage_fixtures"]
 
@@ -28,6 +30,12 @@ takes longer than hypothesis thinks sound."""
 settings.load_profile("kaged")
 
 share_compiled_statements()
+
+PROGRAMS = {
+    ("tests/tools/debug/test_matrix.py", "tests/tools/debug/test_caged_adapters.py"): ADAPTERS,
+    ("tests/tools/code/",): SERVERS,
+}
+"""Where each of them has a test by day, whatever else of it follows at night."""
 
 _SAID = pytest.StashKey[list[str]]()
 _TESTS_PER_MINUTE = {FAST: 640}
@@ -61,6 +69,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(marker)
         if NIGHT and begins(item.nodeid, REPEATED) is not None:
             item.add_marker("nightly")
+    if config.option.markexpr == ALL and config.args_source.name != "ARGS":
+        by_day = [item.nodeid for item in items if item.get_closest_marker("nightly") is None]
+        if lacking := without_tests(by_day, PROGRAMS):
+            raise pytest.UsageError(f"tests/speeds.py leaves no test by day: {', '.join(lacking)}")
     last = len(SLOW)
     items.sort(key=lambda item: last if (place := begins(item.nodeid, SLOW)) is None else place)
 

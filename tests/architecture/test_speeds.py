@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from tests.architecture.source_tree import ROOT
-from tests.speeds import CASES_BY_DAY, COLD_STARTS, NIGHTLY, REPEATED, SLOW, absent_cases, speed
+from tests.speeds import (
+    CASES_BY_DAY,
+    COLD_STARTS,
+    NIGHTLY,
+    REPEATED,
+    SLOW,
+    absent_cases,
+    speed,
+    without_tests,
+)
 
 BY_DAY = [f"{place}::{name}" for place, names in CASES_BY_DAY.items() for name in names]
 
@@ -37,3 +46,14 @@ def test_the_other_cases_of_such_a_test_run_at_night() -> None:
     name, cases = next(iter(names.items()))
     assert speed(f"{place}::{name}[{cases[0]}]") == speed(f"{place}::{name}") == "slow"
     assert speed(f"{place}::{name}[another]") == "nightly"
+
+
+def test_a_program_that_has_no_test_by_day_is_named() -> None:
+    programs = {("tests/a/", "tests/c.py"): ("gdb", "lldb-dap", "sql")}
+    tests = ["tests/a/test_one.py::test_it[caged-lldb-dap]", "tests/b/test_two.py::test_it[gdb]"]
+    lacking = [f"{name} (tests/a/, tests/c.py)" for name in ("gdb", "sql")]
+    assert without_tests(tests, programs) == lacking
+    assert without_tests([*tests, "tests/a/test_sql.py::test_it", "tests/c.py::test_a[gdb]"], programs) == []
+    assert (
+        without_tests([*tests, "tests/a/test_mysql.py::test_it", "tests/c.py::t[gdbx]"], programs) == lacking
+    )

@@ -33,22 +33,32 @@ AREAS = {
 }
 WITHOUT_CAGES = {"http", "websocket", "project", "web-fetch"}
 """What nothing in a cage has to do with: the same in every tier, so it is tried in one, as each user."""
-BY_DAY = 3
+BY_DAY = 9
 """By day the ordinary user tries each attack on the tier full. Of the attacks by root, and on the lower
-tiers, one in so many is tried, others in each of them. By night all are."""
+tiers, the first of each area and one in so many are tried, others in each of them. By night all are."""
 
 
-def _marks(kind: Kind, number: int) -> list[pytest.MarkDecorator]:
+def _cases(kind: Kind) -> list[tuple[int, Case]]:
+    """Return the attacks on a daemon of this kind, each with its place among all."""
+    return [
+        (number, case)
+        for number, case in enumerate(CASES)
+        if kind.tier in case.tiers and (kind.tier == TIERS[0] or case.area not in WITHOUT_CAGES)
+    ]
+
+
+def _by_day(kind: Kind) -> set[str]:
     full = kind.tier == TIERS[0] and kind.user == "ordinary"
-    by_day = full or number % BY_DAY == TIERS.index(kind.tier)
-    return [] if by_day else [pytest.mark.nightly]
+    first = {case.area: case.id for _, case in reversed(_cases(kind))}
+    chosen = {case.id for number, case in _cases(kind) if full or number % BY_DAY == TIERS.index(kind.tier)}
+    return chosen | set(first.values())
 
 
 ATTACKS = [
-    pytest.param(kind, case, id=f"{kind}-{case.id}", marks=_marks(kind, number))
+    pytest.param(kind, case, id=f"{kind}-{case.id}", marks=[] if case.id in by_day else [pytest.mark.nightly])
     for kind in KINDS
-    for number, case in enumerate(CASES)
-    if kind.tier in case.tiers and (kind.tier == TIERS[0] or case.area not in WITHOUT_CAGES)
+    for by_day in [_by_day(kind)]
+    for _, case in _cases(kind)
 ]
 
 
@@ -70,3 +80,13 @@ def test_there_are_many_attacks_in_every_area() -> None:
     assert {case.area for case in CASES} == AREAS
     assert all(case.attack is not case.control for case in CASES)
     assert all(sum(case.area == area for case in CASES) >= 5 for area in AREAS)
+
+
+@pytest.mark.requirement("attacks.tiers")
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_by_day_each_area_is_tried_in_each_tier(kind: Kind) -> None:
+    areas = {case.area for _, case in _cases(kind)}
+    assert {case.area for _, case in _cases(kind) if case.id in _by_day(kind)} == areas
+    assert areas == (AREAS if kind.tier == TIERS[0] else areas & (AREAS - WITHOUT_CAGES)) != set()
+    night = {param.id for param in ATTACKS if param.marks}
+    assert not night & {f"{kind}-{one}" for one in _by_day(kind)}

@@ -27,7 +27,7 @@ from tests.bridges.dap.debugging import Place, lives, open_place
 from tests.driver.debug_adapters import ROOT, adapter_path, built, copy_of
 from tests.driver.rounds import rounds
 
-SESSIONS = rounds(16, 190)
+SESSIONS = rounds(6, 190)
 AT_A_TIME = 3
 DAEMONS = rounds(2, 10)
 ENDED = ("dap_session_ended", "not_stopped", "not_running", "debug_launch_failed", "debug_request_failed")

@@ -12,6 +12,7 @@ import pytest
 from tests.bridges.conftest import until
 from tests.driver.debug_adapters import adapter_path
 from tests.driver.debug_desk import PATIENT, debug_desk
+from tests.driver.rounds import rounds
 from tests.tools.debug.targets import by_port
 
 COUNTS = """rounds = 0
@@ -32,17 +33,17 @@ async def test_a_program_that_stands_when_it_is_let_go_runs_on(tmp_path: Path) -
         desk.put("counts.rb", COUNTS)
         listens = ("--open", "--host", "127.0.0.1", "--port", "{port}", "--nonstop")
         target = await by_port(rdbg, *listens, "counts.rb")(desk.root, stack)
-        rounds = desk.root / "rounds.txt"
+        counted = desk.root / "rounds.txt"
 
         def has_gone_on_from(seen: str) -> bool:
-            return not target.lives() or rounds.read_text() != seen
+            return not target.lives() or counted.read_text() != seen
 
-        await until(rounds.exists)
-        for _ in range(4):
+        await until(counted.exists)
+        for _ in range(rounds(1, 4)):
             begun = await desk.debug("attach", runtime="ruby", **target.where)
             assert begun["status"] == "stopped"
             left = await desk.debug("disconnect")
             assert left["debuggee_terminated"] is False
-            before = rounds.read_text()
+            before = counted.read_text()
             await until(partial(has_gone_on_from, before))
             assert target.lives()
