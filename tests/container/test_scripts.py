@@ -46,3 +46,40 @@ def test_an_image_that_cannot_be_built_is_told_and_fails_only_when_asked(
     assert done.returncode == code, done.stderr
     assert done.stderr.startswith("The image is not tested here: not installed:")
     assert "(to have it tested: as root: apt-get install " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("says", "fails", "tried", "code"),
+    [
+        ("E: Failed to fetch http://mirror/a.deb  Connection timed out", 2, 3, 0),
+        ("E: Failed to fetch http://mirror/a.deb  Connection timed out", 9, 3, 1),
+        ("error: the package has no such file", 1, 1, 1),
+    ],
+)
+def test_a_build_without_its_mirror_is_tried_again_and_another_failure_is_not(
+    tmp_path: Path, says: str, fails: int, tried: int, code: int
+) -> None:
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    shutil.copy(REPOSITORY / ".ci" / "image-smoke", tmp_path / ".ci")
+    counted = (
+        f'case $1 in build) ;; *) exit 0 ;; esac\necho >>tries; [ "$(wc -l <tries)" -gt {fails} ] && exit 0'
+    )
+    scripts = {
+        ".ci/image": f"#!/bin/sh\n{counted}\necho '{says}'\nexit 100\n",
+        ".venv/bin/pytest": "#!/bin/sh\nexit 0\n",
+        "sleep": "#!/bin/sh\nexit 0\n",
+    }
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [tmp_path / ".ci" / "image-smoke"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, len((tmp_path / "tries").read_text())) == (code, tried), done.stderr
+    assert ("A mirror cannot be reached, tried three times" in done.stderr) == (fails > 3)
+    assert ("A mirror did not answer; tried again" in done.stderr) == (tried > 1)
