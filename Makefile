@@ -13,7 +13,7 @@ TEST_PROCESSES ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-nightly tools lint format bench dist openapi clients clients-typescript lock clean
+.PHONY: help setup run test test-all test-nightly tools lint format bench dist openapi clients clients-typescript web lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,6 +71,9 @@ clients: openapi ## write those documents and the generated part of clients/pyth
 
 clients-typescript: openapi ## write those documents and the generated part of clients/typescript
 	@cd clients/typescript && npm ci --ignore-scripts --no-audit --no-fund && node generate.mjs
+
+web: ## build the page from web/ into app/api/web/built (needs node; what is built is committed)
+	@cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run build
 
 lock: setup ## resolve the dependencies anew, and list those of the images
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$(UV_VERSION)"

@@ -17,23 +17,14 @@ from starlette.requests import HTTPConnection
 from app.access.scopes import Principal
 from app.access.tokens import AccessControl, csrf_token
 from app.api.base_path import PROBED_PATHS, base_path_of
+from app.api.built_page import BUILT_PAGE
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
-SIGN_IN_FILES = frozenset({"/static/page.css", "/static/icon.svg"})
+SIGN_IN_FILES = BUILT_PAGE.needed_by("sign_in", "sign_in_button")
 """Files of the sign-in page."""
 
-REFERENCE_FILES = frozenset(
-    {
-        "/api/v1/openapi.json",
-        "/docs",
-        *(
-            f"/static/{name}.js"
-            for name in ("address", "dom", "reference", "reference_parts", "reference_schema")
-        ),
-        "/static/reference.css",
-    }
-)
+REFERENCE_FILES = BUILT_PAGE.needed_by("reference") | {"/api/v1/openapi.json", "/docs"}
 """The OpenAPI document, and the page that shows it."""
 
 PUBLIC_PATHS = (

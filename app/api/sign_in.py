@@ -6,17 +6,15 @@ Owns: when such a page is the right answer. Never: deciding who is signed in (`a
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from app.api.built_page import BUILT_PAGE
 from app.errors import KagedError
 
 _PAGES = frozenset({"/", "/launch"})
-_BUTTON = Path(__file__).parent / "web" / "templates" / "sign_in_button.html"
-_TEMPLATE = Path(__file__).parent / "web" / "templates" / "sign_in.html"
 
 
 def asks_first(headers: Headers) -> bool:
@@ -27,7 +25,7 @@ def asks_first(headers: Headers) -> bool:
 
 def sign_in_button(code: str) -> Response:
     """Return the page with the button that uses a launch link."""
-    page = _BUTTON.read_text(encoding="utf-8").replace("{{ code }}", escape(code, quote=True))
+    page = BUILT_PAGE.text("sign_in_button").replace("{{ code }}", escape(code, quote=True))
     return HTMLResponse(page)
 
 
@@ -37,4 +35,4 @@ def sign_in_page(scope: Scope, error: KagedError) -> Response | None:
         return None
     if "text/html" not in Headers(scope=scope).get("accept", ""):
         return None
-    return HTMLResponse(_TEMPLATE.read_text(encoding="utf-8"), status_code=401)
+    return HTMLResponse(BUILT_PAGE.text("sign_in"), status_code=401)

@@ -1,11 +1,10 @@
-// Writes src/generated from the documents in openapi/, and the copy of the page's stream module.
+// Writes src/generated from the documents in openapi/.
 // `node generate.mjs FOLDER` writes into another folder.
 
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const SOURCES = new URL("../../openapi/", import.meta.url);
-const STREAM = new URL("../../app/api/web/static/stream.js", import.meta.url);
 const HEAD = "// Written by `make clients-typescript`. Do not edit.\n\n";
 // A field with a default can be left out of a request.
 const OPTIONS = { defaultNonNullable: false };
@@ -44,4 +43,3 @@ const folder = new URL(`${process.argv[2] ?? "src"}/`, import.meta.url);
 mkdirSync(new URL("generated/", folder), { recursive: true });
 writeFileSync(new URL("generated/routes.ts", folder), await routes());
 writeFileSync(new URL("generated/events.ts", folder), await events());
-copyFileSync(STREAM, new URL("stream.js", folder));

@@ -267,7 +267,7 @@ async def test_a_defect_is_answered_without_its_inside(
     assert "the inside of the daemon" in caplog.text
 
 
-PAGES = ("/healthz", "/readyz", "/api/v1/projects", "/api/v1/nothing", "/", "/static/page.css", "/launch")
+PAGES = ("/healthz", "/readyz", "/api/v1/projects", "/api/v1/nothing", "/", "/static/icon.svg", "/launch")
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/api/v1/metrics", "/api/v1/openapi.json"])

@@ -51,7 +51,7 @@ async def test_everything_answers_below_the_prefix(daemon: Daemon, client: httpx
         "/readyz",
         "/api/v1/versions",
         "/docs",
-        "/static/page.css",
+        "/static/icon.svg",
         "/api/v1/projects",
         "/",
     ):
@@ -68,7 +68,7 @@ async def test_everything_answers_below_the_prefix(daemon: Daemon, client: httpx
 @pytest.mark.parametrize(
     "path",
     [
-        *("/", "/launch?token=x", "/api/v1/projects", "/static/page.css", "/mcp", "/v1/models"),
+        *("/", "/launch?token=x", "/api/v1/projects", "/static/icon.svg", "/mcp", "/v1/models"),
         *("/team", "/team/shopping/", "//team/shop/", "/TEAM/SHOP/"),
     ],
 )

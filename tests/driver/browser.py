@@ -9,14 +9,16 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, Route, async_playwright, expect
 
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.machine import need
 
+SOURCES = Path(__file__).parents[2] / "web" / "src"
 WAIT_MS = 45_000
 expect.set_options(timeout=WAIT_MS)
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -114,6 +116,16 @@ async def new_session(page: Page) -> str:
     await page.click("#projects button.new")
     await page.wait_for_selector("#suggestions")
     return urlsplit(page.url).fragment
+
+
+async def serve_sources(page: Page) -> None:
+    """Let the page import modules of `web/src`, as they are, from /static/sources/."""
+
+    async def answer(route: Route) -> None:
+        source = SOURCES / urlsplit(route.request.url).path.rpartition("/static/sources/")[2]
+        await route.fulfill(path=source, content_type="text/javascript")
+
+    await page.route("**/static/sources/*", answer)
 
 
 async def send(page: Page, text: str) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.async_api import Browser
 
-from tests.driver.browser import new_session, open_page, send
+from tests.driver.browser import new_session, open_page, send, serve_sources
 from tests.driver.demo_daemon import Demo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -142,8 +142,8 @@ async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo
 
 LOAD = """
     async (count) => {
-        const { Conversation } = await import("/static/conversation.js");
-        const { ToolCard } = await import("/static/tool_card.js");
+        const { Conversation } = await import("/static/sources/conversation.js");
+        const { ToolCard } = await import("/static/sources/tool_card.js");
         const { abandon } = ToolCard.prototype;
         let looked = 0;
         ToolCard.prototype.abandon = function () { looked += 1; abandon.call(this); };
@@ -169,13 +169,14 @@ async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(
 ) -> None:
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
+        await serve_sources(page)
         assert await page.evaluate(LOAD, 200) == [200, 200]
         assert complaints.found == []
 
 
 CARDS = """
     async (contents) => {
-        const { ToolCard } = await import("/static/tool_card.js");
+        const { ToolCard } = await import("/static/sources/tool_card.js");
         return contents.map(([content, isError]) => {
             const card = new ToolCard({ id: "c", name: "shell.bash", arguments: { script: "false" } });
             card.finish({ content, isError, durationMs: 1 });
@@ -189,6 +190,7 @@ CARDS = """
 async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
+        await serve_sources(page)
         cards = [['{"exit_code":1}\nFAILED', False], ['{"exit_code":0}\nOK', False], ["refused", True]]
         assert await page.evaluate(CARDS, cards) == [
             ["unsuccessful", "!", "ended with exit code 1"],

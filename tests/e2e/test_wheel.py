@@ -180,6 +180,7 @@ def test_kaged_runs_from_the_wheel_and_opens_nothing_that_is_not_in_it(
     installed: Path, release: tuple[Path, str], tmp_path: Path
 ) -> None:
     kaged = installed / "bin" / "kaged"
+    (packages,) = (installed / "lib").glob("python*/site-packages")
     opened = tmp_path / "opened"
     shared = installed / "share" / "kaged"
     demo = tmp_path / "demo"
@@ -222,7 +223,9 @@ def test_kaged_runs_from_the_wheel_and_opens_nothing_that_is_not_in_it(
         assert "median" not in command("send", "Fix the failing test")
         found = orjson.loads(command("status", "--json"))
         assert (found["pid"], found["versions"]["commit"]) == (daemon.pid, release[1])
-        for page in ("", "/docs", "/static/app.js", "/static/page.css", "/static/icon.svg"):
+        files = sorted((packages / "app/api/web/built/static").iterdir())
+        assert {path.suffix for path in files} >= {".js", ".css", ".svg", ".br"}
+        for page in ("", "/docs", *(f"/static/{path.name}" for path in files if path.suffix != ".br")):
             fetch(ready["url"] + page, (tmp_path / "data" / "token").read_text().strip())
         command("stop")
         assert daemon.wait(SECONDS) == 0
@@ -233,7 +236,6 @@ def test_kaged_runs_from_the_wheel_and_opens_nothing_that_is_not_in_it(
         daemon.stdout.close()
     command("db", "check")
 
-    (packages,) = (installed / "lib").glob("python*/site-packages")
     own = (str(packages / "app"), str(packages / "migrations"), str(shared))
     borrowed = (sysconfig.get_path("purelib"), sys.prefix, sys.base_prefix)
     lines = [line.partition(" ") for line in opened.read_text().splitlines()]

@@ -15,7 +15,7 @@ from tests.architecture.quantifiers import repeats_group_possessively
 from tests.growth.measured import all_patterns
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "app/api/web/static").glob("*.js"))
+SCRIPTS = sorted(path for path in (ROOT / "web/src").rglob("*") if path.suffix in (".js", ".ts", ".svelte"))
 MAX_SECONDS = 600
 
 

@@ -1,6 +1,6 @@
 // A WebSocket that reconnects: it remembers the last `seq` and requests the missed frames.
-// The page imports this file as it is, and the package of clients/typescript has a copy of it. So it depends on nothing:
-// it runs in browsers, Node, Deno and Bun, and its types are comments.
+// The page imports this file, too. So it depends on nothing: it runs in browsers, Node, Deno and Bun, and its types are
+// comments.
 
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 5000;

@@ -1,4 +1,4 @@
-"""What is committed of the TypeScript client is what the documents and the page give."""
+"""What is committed of the TypeScript client is what the documents give."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.typescript.conftest import ROOT, SOURCE, compile_with
+from tests.clients.typescript.conftest import SOURCE, compile_with
 
 pytestmark = pytest.mark.requirement("client.typescript")
-
-
-def test_the_page_and_the_package_have_the_same_stream_module() -> None:
-    page = ROOT / "app" / "api" / "web" / "static" / "stream.js"
-    assert (SOURCE / "src" / "stream.js").read_bytes() == page.read_bytes()
 
 
 def test_its_lock_pins_everything_and_names_no_host() -> None:
@@ -31,7 +26,7 @@ def test_its_lock_pins_everything_and_names_no_host() -> None:
 
 def test_generating_again_gives_exactly_what_is_committed(installed: Path, tmp_path: Path) -> None:
     subprocess.run(["node", "generate.mjs", str(tmp_path)], cwd=installed, check=True, timeout=300)
-    for name in ("generated/routes.ts", "generated/events.ts", "stream.js"):
+    for name in ("generated/routes.ts", "generated/events.ts"):
         assert (tmp_path / name).read_text() == (SOURCE / "src" / name).read_text(), (
             "run `make clients-typescript`"
         )

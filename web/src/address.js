@@ -1,7 +1,7 @@
 // Where this page's daemon is: its address with the path prefix of a proxy. It follows from the address of this file.
 
 /** The path prefix, without a slash at its end; "" at the root of a host. */
-export const BASE_PATH = new URL("..", import.meta.url).pathname.slice(0, -1);
+export const BASE_PATH = new URL("..", /* @vite-ignore */ import.meta.url).pathname.slice(0, -1);
 
 /** The interface, as a path. */
 export const API = `${BASE_PATH}/api/v1`;

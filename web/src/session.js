@@ -2,7 +2,7 @@
 
 import { allItems, request, socketAddress } from "./api.js";
 import { goneWords } from "./gone.js";
-import { Stream } from "./stream.js";
+import { Stream } from "../../clients/typescript/src/stream.js";
 
 const STATE_EVENTS = new Set(["session.state", "session.updated", "run.started", "run.ended", "run.queued", "message.posted"]);
 

@@ -3,23 +3,25 @@
 import { prefixProblem } from "./address.js";
 import { request } from "./api.js";
 import { byId, h, replace } from "./dom.js";
-import { IssueFiling } from "./issue_filing.js";
-import { IssueList } from "./issue_list.js";
-import { IssuePage } from "./issue_page.js";
+import { lazily } from "./lazy.js";
 import { clearNotices, forget, tell } from "./notices.js";
 import { routeOf, to } from "./routes.js";
 import { SessionView } from "./session_view.js";
 import { Sidebar } from "./sidebar.js";
-import { TrustPage } from "./trust_page.js";
-import { WorkflowList } from "./workflow_list.js";
-import { WorkflowPage } from "./workflow_page.js";
-import { WorkflowRunPage } from "./workflow_run_page.js";
 
 const NARROW = matchMedia("(max-width: 60rem)");
 
-/** What is made for an address outside the sessions. Each has `open()`, `frame(frame)`, `again()` after the
+/** What is made for an address outside the sessions, fetched when it is asked for. Each has `open()`, `frame(frame)`, `again()` after the
  * connection was away, and `close()`. */
-const PAGES = { issues: IssueList, filing: IssueFiling, issue: IssuePage, workflows: WorkflowList, workflow: WorkflowPage, run: WorkflowRunPage, trust: TrustPage };
+const PAGES = {
+  issues: async () => (await import("./issue_views.js")).IssueList,
+  filing: async () => (await import("./issue_views.js")).IssueFiling,
+  issue: async () => (await import("./issue_views.js")).IssuePage,
+  workflows: async () => (await import("./workflow_views.js")).WorkflowList,
+  workflow: async () => (await import("./workflow_views.js")).WorkflowPage,
+  run: async () => (await import("./workflow_views.js")).WorkflowRunPage,
+  trust: async () => (await import("./trust_page.js")).TrustPage,
+};
 
 const view = byId("view");
 /** The scroll position of each address, for when it is opened again. */
@@ -94,18 +96,20 @@ async function openPage(key) {
     replace(view, h("div", { class: "welcome" }, h("h2", {}, "No project is loaded yet"), h("p", {}, "Load a project on the left to begin.")));
     return;
   }
-  const made = new PAGES[route.page](page, route);
-  opened = made;
+  const asked = route;
   view.setAttribute("aria-busy", "true");
   try {
-    await made.open();
+    const View = await lazily(PAGES[asked.page]);
+    if (asked !== route) return;
+    opened = new View(page, asked);
+    await opened.open();
   } catch (error) {
-    if (made === opened) {
+    if (asked === route) {
       broken = true;
       failed(error);
     }
   }
-  if (made !== opened) return;
+  if (asked !== route) return;
   view.removeAttribute("aria-busy");
   view.scrollTop = scrolled.get(hash) ?? 0;
   // Whoever followed a link that is gone now goes on where it led.

@@ -7,7 +7,7 @@ import { ago } from "./format.js";
 import { goneWords } from "./gone.js";
 import { to } from "./routes.js";
 import { asks, failed, sessionWord } from "./session_words.js";
-import { Stream } from "./stream.js";
+import { Stream } from "../../clients/typescript/src/stream.js";
 
 const PAGE = 50;
 const MOST = 100;

@@ -1,0 +1,5 @@
+// The views of issues, in one file: whoever opens one of them soon opens another.
+
+export { IssueFiling } from "./issue_filing.js";
+export { IssueList } from "./issue_list.js";
+export { IssuePage } from "./issue_page.js";

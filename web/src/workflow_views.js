@@ -1,0 +1,5 @@
+// The views of workflows, in one file: whoever opens one of them soon opens another.
+
+export { WorkflowList } from "./workflow_list.js";
+export { WorkflowPage } from "./workflow_page.js";
+export { WorkflowRunPage } from "./workflow_run_page.js";
