@@ -4,13 +4,15 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vite";
 import { compressed } from "./build/compressed.ts";
+import { strictStyles } from "./build/strict_styles.ts";
 
 const PAGES = ["index", "reference", "sign_in", "sign_in_button"];
 
 export default defineConfig({
   // Every address is relative: a proxy may serve the daemon below a prefix.
   base: "./",
-  plugins: [svelte(), compressed()],
+  plugins: [svelte(), strictStyles(), compressed()],
+  worker: { format: "es", rolldownOptions: { output: { entryFileNames: "static/[name]-[hash:10].js", chunkFileNames: "static/[name]-[hash:10].js", hashCharacters: "base36" } } },
   build: {
     outDir: "../app/api/web/built",
     emptyOutDir: true,

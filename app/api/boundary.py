@@ -43,9 +43,14 @@ BODY_BYTES_PER_SECOND = 1_024
 RETRY_SECONDS = {429: 1, 503: 5}
 """The default of `Retry-After`."""
 
+TRUSTED_TYPES = ("svelte-trusted-html", "kaged-markdown", "kaged-worker")
+"""Who may make HTML or the addresses of scripts on the page: its framework, the sanitiser of Markdown, and
+what starts workers (`web/src/policies.ts`)."""
+
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
+    f"frame-ancestors 'none'; trusted-types {' '.join(TRUSTED_TYPES)}; require-trusted-types-for 'script'"
 )
 
 _NO_FEATURES = ", ".join(

@@ -287,6 +287,8 @@ async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient, 
     policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["font-src"] == policy["manifest-src"] == policy["worker-src"] == "'self'"
+    assert policy["trusted-types"] == "svelte-trusted-html kaged-markdown kaged-worker"
     assert policy["require-trusted-types-for"] == "'script'"
 
 

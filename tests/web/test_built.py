@@ -58,7 +58,7 @@ def test_each_compressed_file_is_the_file_beside_it() -> None:
 
 
 def test_the_types_are_right(installed: Path) -> None:
-    run(installed, "svelte-check/bin/svelte-check", "--tsconfig", "./tsconfig.json")
+    run(installed, "svelte-check/bin/svelte-check", "--tsconfig", "./tsconfig.json", "--fail-on-warnings")
 
 
 def test_the_lock_pins_everything_and_names_no_host() -> None:

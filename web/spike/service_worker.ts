@@ -1,0 +1,4 @@
+addEventListener("install", () => {
+  void (globalThis as unknown as { skipWaiting(): Promise<void> }).skipWaiting();
+});
+export {};
