@@ -84,7 +84,7 @@ def test_a_message_and_its_workspace_are_one_command(home: Home) -> None:
     assert (shown["state"], shown["base"]) == ("ready", "working")
     assert "add --workspace" in home.run("send", "--base", "working", "read").stderr
     refused = home.run("send", "--workspace", "--base", "nowhere", "read")
-    assert refused.returncode == 1 and "no commit nowhere" in refused.stderr
+    assert refused.returncode == 1 and "no commit 'nowhere'" in refused.stderr
 
 
 def test_a_workspace_that_cannot_be_created_says_why_everywhere(home: Home) -> None:

@@ -44,7 +44,7 @@ class HookedMerge:
                 reason="hooks_not_possible",
             )
 
-    async def commit(
+    async def carry_out(
         self, bringer: Bringer, bringing: Bringing, repository: Repository, name: str, message: str
     ) -> str:
         """Write the files and commit them with hooks on the branch `name`; return the commit. When that is

@@ -226,7 +226,7 @@ class Merging:
             bringer, name = self._bringer(git, repository.top, repository), journal["into"]
             if again:
                 return await self._hooked.end(bringer, bringing, repository, name)
-            return await self._hooked.commit(bringer, bringing, repository, name, journal["message"])
+            return await self._hooked.carry_out(bringer, bringing, repository, name, journal["message"])
         else:
             assert repository is not None
             identity = await self.identity(root)

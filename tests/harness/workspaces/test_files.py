@@ -36,7 +36,7 @@ async def test_the_files_of_a_session_are_those_of_its_workspace(
         assert letters == {"src/new_word.py": "untracked", "src/shop.py": "modified"}
         assert (await files.page("src", **own))["git"]["branch"] == place.workspace["branch"]
         shared = {path: one["git"] for path, one in (await files.entries("src")).items()}
-        assert shared == {"src/shop.py": None, "src/theirs.py": "?"}
+        assert shared == {"src/shop.py": None, "src/theirs.py": "untracked"}
         assert (await files.page("src"))["git"]["branch"] == "main"
 
         await files.names_become("newword", ["src/new_word.py"], **own)
@@ -50,7 +50,7 @@ async def test_the_files_of_a_session_are_those_of_its_workspace(
 
         await place.post("keep")
         await place.until_removed()
-        assert reason(await files.content("src/shop.py", **own)) == (409, "workspace_gone")
+        assert reason(await files.content("src/shop.py", **own)) == (409, "workspace_removed")
         assert (await files.content("src/shop.py")).text.startswith("line 1\n")
 
 

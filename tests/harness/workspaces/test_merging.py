@@ -272,15 +272,15 @@ async def test_the_branch_that_is_checked_out_gets_a_commit_with_its_files_and_i
 async def test_what_is_written_while_the_branch_is_kept_stays_in_the_folder(
     driver: Driver, place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other, leave = await new_workplace(driver.client, driver.project_id), Merging.leave_branch
+    other, plan = await new_workplace(driver.client, driver.project_id), Merging.plan_branch
 
-    async def overtaken(self: Merging, *arguments: Any) -> tuple[str, str]:
-        made = await leave(self, *arguments)
+    async def overtaken(self: Merging, *arguments: Any) -> dict[str, Any]:
+        made = await plan(self, *arguments)
         (place.root / "late.py").write_text("late = 1\n")
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(Merging, "leave_branch", overtaken)
+        patch.setattr(Merging, "plan_branch", overtaken)
         await place.post("keep")
     await other.post("keep")
     await other.until_removed()  # it was looked at after the one before it
