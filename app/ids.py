@@ -38,6 +38,7 @@ Prefix = Literal[
     "cmd",
     "dmn",
     "wks",
+    "att",
 ]
 
 ROOT_AGENT = "primary"

@@ -11,8 +11,11 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from app.errors import Conflict
+from app.workspace_states import MOVES as MOVES_OF_WORKSPACES
 from app.workspace_states import WORKABLE as WORKABLE
 from app.workspace_states import WORKSPACE_MOVES as WORKSPACE_MOVES
+from app.workspace_states import AttemptsState as AttemptsState
+from app.workspace_states import CheckState as CheckState
 from app.workspace_states import WorkspaceState as WorkspaceState
 
 
@@ -364,6 +367,8 @@ _StateT = TypeVar(
     TodoProposalState,
     WorkflowRunState,
     WorkspaceState,
+    AttemptsState,
+    CheckState,
 )
 
 
@@ -391,5 +396,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     IssueTodoState: ISSUE_TODO_MOVES,
     TodoProposalState: TODO_PROPOSAL_MOVES,
     WorkflowRunState: WORKFLOW_RUN_MOVES,
-    WorkspaceState: WORKSPACE_MOVES,
+    **MOVES_OF_WORKSPACES,
 }

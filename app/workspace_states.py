@@ -1,4 +1,5 @@
-"""The states of a workspace and their legal moves, as `app.states` gives them to everybody.
+"""The states of a workspace, and of attempts that work in several, with their legal moves, as `app.states`
+gives them to everybody.
 
 Owns: what may follow what, as data. Never: I/O, or what a move makes necessary.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class WorkspaceState(StrEnum):
@@ -37,3 +39,46 @@ WORKSPACE_MOVES: Mapping[WorkspaceState, frozenset[WorkspaceState]] = {
 
 WORKABLE = frozenset({_K.READY, _K.MERGING, _K.MERGED})
 """The states of a workspace in which its session may work."""
+
+
+class AttemptsState(StrEnum):
+    """A group of attempts. `picking`: one is being merged and the others given up."""
+
+    OPEN = "open"
+    PICKING = "picking"
+    PICKED = "picked"
+
+
+class CheckState(StrEnum):
+    """The check of one attempt. `none`: no check is asked for, or its run has not ended yet. `stopped`: the
+    attempt was cancelled meanwhile. `failed`: the command ended with another code than 0, or could not
+    run."""
+
+    NONE = "none"
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+_A, _C = AttemptsState, CheckState
+
+ATTEMPTS_MOVES: Mapping[AttemptsState, frozenset[AttemptsState]] = {
+    _A.OPEN: frozenset({_A.PICKING}),
+    _A.PICKING: frozenset({_A.OPEN, _A.PICKED}),
+    _A.PICKED: frozenset(),
+}
+CHECK_MOVES: Mapping[CheckState, frozenset[CheckState]] = {
+    _C.NONE: frozenset({_C.RUNNING, _C.STOPPED}),
+    _C.RUNNING: frozenset({_C.RUNNING, _C.PASSED, _C.FAILED, _C.STOPPED, _C.NONE}),
+    _C.PASSED: frozenset({_C.RUNNING, _C.STOPPED}),
+    _C.FAILED: frozenset({_C.RUNNING, _C.STOPPED}),
+    _C.STOPPED: frozenset({_C.RUNNING}),
+}
+"""A check that a restart has interrupted begins again; another run of the session makes it due again."""
+
+MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
+    WorkspaceState: WORKSPACE_MOVES,
+    AttemptsState: ATTEMPTS_MOVES,
+    CheckState: CHECK_MOVES,
+}

@@ -13,6 +13,7 @@ from starlette.types import StatefulLifespan, StatelessLifespan
 
 from app import __version__
 from app.api import (
+    attempts,
     changes,
     checkpoints,
     commands,
@@ -71,6 +72,7 @@ NOUNS = (
     checkpoints,
     rollbacks,
     workspaces,
+    attempts,
     changes,
     compactions,
     interactions,

@@ -9,14 +9,19 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from app.access.scopes import Principal
 from app.api.dependencies import MessageId, PageDep, PrincipalDep, RequestId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
+from app.api.schemas.attempts import AttemptsAnswer
 from app.api.schemas.messages import EditMessage, MessageAnswer, PostedMessageAnswer, PostMessage, brief
 from app.api.schemas.model import PageOf
 from app.api.scope_rules import READS_SESSION
+from app.daemon.services import Services
 from app.errors import NotFound, ValidationFailed
+from app.harness.attempts.starting import Started
+from app.harness.attempts.wish import FirstMessage
 from app.harness.conversation.session_rows import PostedMessage
 from app.storage.keyed_effect import answer_with
 
@@ -31,7 +36,10 @@ Mode = Literal["queue", "steer", "reject"]
     status_code=201,
     dependencies=[IDEMPOTENT],
     responses={
-        202: {"model": PostedMessageAnswer, "description": "Stored; the message waits for the active run."}
+        202: {
+            "model": PostedMessageAnswer,
+            "description": "Stored; the message waits for the active run, or for the workspaces of attempts.",
+        }
     },
 )
 async def post_message(
@@ -44,11 +52,14 @@ async def post_message(
     mode: Annotated[Mode | None, Query(description="As `mode` in the body.")] = None,
 ) -> PostedMessageAnswer:
     """Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
-    queued or steers the active run."""
+    queued or steers the active run, or becomes the first message of `attempts`."""
     if mode is not None and body.mode is not None and mode != body.mode:
         raise ValidationFailed(
             "The mode differs between query and body.", fields={"mode": "differs between query and body"}
         )
+    if body.attempts is not None:
+        response.status_code, answer = await _attempted(services, principal, request_id, session_id, body)
+        return answer
     answer_with(PostedMessage, _posted)
     posted = await services.sessions.post_message(
         session_id,
@@ -61,6 +72,30 @@ async def post_message(
     )
     response.status_code, answer = _posted(posted)
     return answer
+
+
+async def _attempted(
+    services: Services, principal: Principal, request_id: str, session_id: str, body: PostMessage
+) -> tuple[int, PostedMessageAnswer]:
+    given = {"mode": body.mode, "model": body.model}
+    fields = {name: "not with `attempts`" for name, value in given.items() if value is not None}
+    if fields or body.attempts is None:
+        raise ValidationFailed("Attempts have their own models and begin at once.", fields=fields)
+    answer_with(Started, _started)
+    attachments = [attachment.model_dump() for attachment in body.attachments]
+    message = FirstMessage(body.content, attachments, request_id)
+    attempts = services.management.attempts
+    return _started(await attempts.from_session(session_id, body.attempts.wish(), message, principal.actor))
+
+
+def _started(started: Started) -> tuple[int, PostedMessageAnswer]:
+    answer = PostedMessageAnswer(
+        message=MessageAnswer.model_validate(started.messages[0]),
+        run=None,
+        queued=True,
+        attempts=AttemptsAnswer.begun(started),
+    )
+    return 202, answer
 
 
 def _posted(posted: PostedMessage) -> tuple[int, PostedMessageAnswer]:

@@ -40,6 +40,7 @@ _TAGS = (
     ("Issues", "Issues of a project, with history, links, files and checklists."),
     ("Uploads", "Files for forms, issues and workflows: upload them first, then name their ids."),
     ("Workspaces", "Clones and copies in which sessions work; merge, keep or discard their changes."),
+    ("Attempts", "Several sessions at one task: compare them, merge one, discard the others."),
     ("Workflows", "Workflows of a project and their runs; each run has its own session."),
     ("Commands", "Shell commands of agents that run now or in the background."),
     ("Chat completions", "Agents as models of the chat-completions protocol."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -23,9 +24,12 @@ from app.api.protocol_errors import PREFIX as CHAT_PREFIX
 from app.daemon.services import Services
 from app.errors import KagedError
 from app.harness.projects.loaded_project import project_root
+from app.storage.models import AttemptGroup, Upload, WorkflowRun
 from app.storage.unit_of_work import UnitOfWork
 
-_NOUNS = re.compile(r"/api/v1/(projects|sessions|runs|workflow-runs|uploads)/([a-z]+_[0-9A-Z]+)(?:/|$)")
+_NOUNS = re.compile(
+    r"/api/v1/(projects|sessions|runs|workflow-runs|uploads|attempts)/([a-z]+_[0-9A-Z]+)(?:/|$)"
+)
 _IN_QUERY = frozenset({"/api/v1/uploads", "/api/v1/dsl/validate"})
 """Paths of operations whose query has the `project_id`."""
 _IN_BODY = frozenset({"/api/v1/sessions", "/api/v1/projects/load", "/api/v1/tokens", "/v1/chat/completions"})
@@ -130,8 +134,13 @@ async def _of_name(services: Services, principal: Principal, name: str | None) -
 
 
 def _of_noun(uow: UnitOfWork, noun: str, key: str) -> str | None:
-    if noun in ("workflow-runs", "uploads"):
-        row = uow.workflow_runs.get(key) if noun == "workflow-runs" else uow.uploads.get(key)
+    if noun in ("workflow-runs", "uploads", "attempts"):
+        found: dict[str, Callable[[], WorkflowRun | Upload | AttemptGroup | None]] = {
+            "workflow-runs": lambda: uow.workflow_runs.get(key),
+            "uploads": lambda: uow.uploads.get(key),
+            "attempts": lambda: uow.attempt_groups.get(key),
+        }
+        row = found[noun]()
         return None if row is None else row.project_id
     if noun == "runs":
         run = uow.runs.get(key)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Path, Query
 from app.api.dependencies import AuthorDep, PageDep, ProjectId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page, page_by_name
+from app.api.schemas.attempts import AttemptsAnswer
 from app.api.schemas.model import PageOf
 from app.api.schemas.workflows import (
     InvokeWorkflow,
@@ -23,6 +24,7 @@ from app.api.schemas.workflows import (
     WorkflowRunSummary,
 )
 from app.daemon.services import Services
+from app.harness.attempts.starting import Started
 from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.workflows.schedule import next_slot
 from app.ids import now_ms
@@ -78,6 +80,13 @@ async def invoke_workflow(
 ) -> WorkflowRunAnswer:
     """The run is stored before the answer. It is `queued` while the limit of concurrent runs is reached.
     Errors of an input are reported as `inputs.<name>`."""
+    if body.attempts is not None:
+        answer_with(Started, lambda started: (201, _started(started)))
+        return _started(
+            await services.management.attempts.workflow(
+                project_id, workflow, body.inputs, body.attempts.wish(), author, body.issue_number
+            )
+        )
     answer_with(WorkflowRun, lambda run: (201, WorkflowRunAnswer.of(run, None, 0)))
     run = await services.management.workflows.invoke(
         project_id, workflow, body.inputs, author, issue_number=body.issue_number
@@ -118,6 +127,11 @@ async def cancel_workflow_run(
     """The session of the run is stopped before the answer. Cancelling an ended run is a conflict."""
     run = await services.management.workflows.cancel(workflow_run_id, author)
     return await _answer(services, run)
+
+
+def _started(started: Started) -> WorkflowRunAnswer:
+    first = WorkflowRunAnswer.of(started.runs[0], None, 0)
+    return first.model_copy(update={"attempts": AttemptsAnswer.begun(started)})
 
 
 async def _answer(services: Services, run: WorkflowRun) -> WorkflowRunAnswer:

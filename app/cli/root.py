@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "attach": "Follow a session.",
     "session": "List, export, import, rewind and fork sessions.",
     "workspace": "Run sessions in their own workspaces; merge, keep or discard these.",
+    "attempts": "Let several sessions attempt one task; compare them, pick one.",
     "changes": "List the files that a session changed.",
     "diff": "Show what a session changed, as a patch.",
     "revert": "Revert what a session changed in a file.",

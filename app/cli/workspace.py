@@ -138,7 +138,7 @@ async def merge(
     except CommandFailed as failure:
         print_hook_output(failure)
         raise
-    daemon.show(answer, lambda found: _print_merge(found, diff=diff))
+    daemon.show(answer, lambda found: print_merge(found, diff=diff))
     return 1 if answer["conflicts"] or answer["blocked"] else 0
 
 
@@ -189,7 +189,7 @@ def _print_workspace(found: dict[str, Any]) -> None:
         print_text(found["detail"])
 
 
-def _print_merge(found: dict[str, Any], *, diff: bool) -> None:
+def print_merge(found: dict[str, Any], *, diff: bool) -> None:
     for file in found["files"]:
         lines = "binary" if file["additions"] is None else f"+{file['additions']} -{file['deletions']}"
         print_text(f"{file['status']}: {file['path']} ({lines})")

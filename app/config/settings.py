@@ -133,10 +133,11 @@ class ProjectSettings(Section):
 
 class WorkspaceSettings(Section):
     """`max_gb` is what the folders of all sessions take together; for `undo_days` one that was discarded can
-    be taken back."""
+    be taken back. `max_attempts` is how many sessions may attempt the same."""
 
     max_gb: float = Field(default=20.0, gt=0)
     undo_days: float = Field(default=7.0, ge=0)
+    max_attempts: int = Field(default=8, ge=2, le=64)
 
 
 class InstructionSettings(Section):

@@ -260,7 +260,7 @@ async def _assemble(
     )
     sessions = SessionManager(needed, hub, records.uploads, resources.close_session)
     folders = await FolderServices.open(base, hub, projects, resources, workspaces, needed.tasks)
-    management = ProjectManagement.of(base, records, hub, projects, sessions, folders)
+    management = ProjectManagement.of(base, records, hub, projects, sessions, folders, router)
     loader = ProjectLoader(
         projects,
         storage,

@@ -1,4 +1,5 @@
-"""Composition of project management: issues and what belongs to them, workflows, and folders of sessions.
+"""Composition of project management: issues and what belongs to them, workflows, attempts, folders of
+sessions.
 
 Owns: which services there are and what each is given. Never: what they do.
 """
@@ -7,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.daemon.attempt_services import open_attempts
 from app.daemon.folder_services import FolderServices
 from app.daemon.session_setup import Foundation
+from app.harness.attempts.service import Attempts
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.providers.router import ProviderRouter
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
 from app.harness.uploads.service import UploadService
@@ -53,6 +57,7 @@ class ProjectManagement:
     assignments: Assignments
     progress: IssueProgress
     folders: FolderServices
+    attempts: Attempts
 
     @classmethod
     def of(
@@ -63,6 +68,7 @@ class ProjectManagement:
         projects: ProjectRegistry,
         sessions: SessionManager,
         folders: FolderServices,
+        router: ProviderRouter,
     ) -> ProjectManagement:
         runs = WorkflowRuns(base.storage, hub, base.redactor, records.uploads)
         workflows = WorkflowService(runs, records.uploads, hub, projects, sessions)
@@ -77,6 +83,7 @@ class ProjectManagement:
             assignments=assignments,
             progress=IssueProgress(base.storage, hub, issues),
             folders=folders,
+            attempts=open_attempts(base, hub, projects, router, sessions, workflows, folders),
         )
 
     async def start(self, sessions: SessionManager) -> None:
@@ -85,6 +92,7 @@ class ProjectManagement:
         await sessions.start()
         await self.workflows.start()
         await self.assignments.start()
+        await self.attempts.start()
 
     async def take_up(self, sessions: SessionManager, project_id: str) -> None:
         """Take up what was under way in a project that another daemon owned; its sessions are recovered."""
@@ -92,9 +100,11 @@ class ProjectManagement:
         await sessions.go_on(project_id)
         await self.workflows.watch.take_up(project_id)
         await self.assignments.start(project_id)
+        await self.attempts.start(project_id)
 
     async def aclose(self) -> None:
         """Begin nothing more; sessions are drained after it."""
         await self.workflows.aclose()
         await self.progress.aclose()
+        await self.attempts.aclose()
         await self.folders.aclose()

@@ -25,6 +25,7 @@ from app.harness.providers.router import ProviderRouter
 from app.harness.questions.queue import Questions
 from app.harness.run.limits import Limits
 from app.harness.run.processor import ProcessorPipeline
+from app.harness.run.shared_budgets import SharedBudgets
 from app.harness.sessions.capacity import Capacity
 from app.harness.sessions.session_services import SessionServices, WorkspaceGate
 from app.harness.sessions.session_tasks import SessionTasks
@@ -94,6 +95,7 @@ def session_services(  # noqa: PLR0913
         delegation_hooks=DelegationHooks(),
         proposals=proposals,
         workspaces=workspaces,
+        budgets=SharedBudgets(base.storage),
     )
 
 

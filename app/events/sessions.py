@@ -106,4 +106,21 @@ class WorkspaceUpdated(EventPayload):
     detail: str | None = None
 
 
-MORE_EVENTS: tuple[type[EventPayload], ...] = (MessageEdited, MessageRemoved, WorkspaceUpdated)
+class AttemptChecked(EventPayload):
+    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
+    the session goes on and it is due again. `problem` says why it failed."""
+
+    TYPE = "attempt.checked"
+    GLOBAL = True
+    attempts_id: str
+    state: str
+    exit_code: int | None = None
+    problem: str | None = None
+
+
+MORE_EVENTS: tuple[type[EventPayload], ...] = (
+    MessageEdited,
+    MessageRemoved,
+    WorkspaceUpdated,
+    AttemptChecked,
+)

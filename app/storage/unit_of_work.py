@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from app.observability import Redactor
 from app.storage.engine import driver_of
 from app.storage.repositories.access import AccessRepository
+from app.storage.repositories.attempts import AttemptGroupRepository, AttemptRepository
 from app.storage.repositories.audit import AuditRepository
 from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.compactions import CompactionRepository
@@ -86,6 +87,8 @@ class UnitOfWork:
     workflow_runs = _repository(WorkflowRunRepository)
     leases = _repository(LeaseRepository)
     workspaces = _repository(WorkspaceRepository)
+    attempt_groups = _repository(AttemptGroupRepository)
+    attempts = _repository(AttemptRepository)
 
     def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection

@@ -1,4 +1,5 @@
-"""Changes of a session can be reverted one by one, and it may work in a folder of its own, the workspace."""
+"""Changes of a session can be reverted one by one, it may work in a folder of its own, the workspace, and
+several sessions may attempt the same."""
 
 from __future__ import annotations
 
@@ -67,3 +68,39 @@ def upgrade() -> None:
     op.create_index("ix_workspaces_held", "workspaces", ["removed_at", "created_at"])
     op.create_index("ix_workspaces_session", "workspaces", ["session_id"])
     op.create_index("ix_workspaces_state", "workspaces", ["state", "created_at"])
+    op.create_table(
+        "attempt_groups",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=True),
+        sa.Column("workflow", sa.String(), nullable=True),
+        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("base", sa.String(), nullable=False),
+        sa.Column("base_commit", sa.String(), nullable=True),
+        sa.Column("asked_check", sa.Text(), nullable=True),
+        sa.Column("budget", sa.Text(), nullable=True),
+        sa.Column("journal", sa.Text(), nullable=True),
+        sa.Column("picked_session_id", sa.String(), nullable=True),
+        sa.Column("picked_at", sa.BigInteger(), nullable=True),
+        sa.Column("created_by", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["project_id"], ["projects.id"]),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_attempt_groups_project", "attempt_groups", ["project_id", "created_at"])
+    op.create_index("ix_attempt_groups_state", "attempt_groups", ["state", "created_at"])
+    op.create_table(
+        "attempts",
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("group_id", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("model", sa.String(), nullable=True),
+        sa.Column("workflow_run_id", sa.String(), nullable=True),
+        sa.Column("check_state", sa.String(), nullable=False),
+        sa.Column("checked", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["group_id"], ["attempt_groups.id"]),
+        sa.PrimaryKeyConstraint("session_id"),
+    )
+    op.create_index("ix_attempts_group", "attempts", ["group_id", "number"])
+    op.create_index("ix_attempts_run", "attempts", ["workflow_run_id"])

@@ -23,6 +23,7 @@ from app.events.interactions import (
 from app.events.issues import IssueChanged, TodoChanged, WireTodo
 from app.events.payload import EventPayload
 from app.events.sessions import (
+    AttemptChecked,
     MessageEdited,
     MessageRemoved,
     PromptFailed,
@@ -184,6 +185,12 @@ SAMPLES: tuple[EventPayload, ...] = (
         created_by="operator",
         compactions=(COMPACTION,),
         files=2,
+    ),
+    AttemptChecked(
+        attempts_id="att_01JZ000000000000000000000C",
+        state="failed",
+        exit_code=2,
+        problem="`check` ended with 2",
     ),
     WorkspaceUpdated(workspace_id="wks_01JZ000000000000000000000B", state="creating", step="clone"),
     RollbackUndone(rollback_id="rbk_01JZ0000000000000000000006", undone_by="operator"),

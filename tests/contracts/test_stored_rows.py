@@ -82,6 +82,8 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "workflow_runs": lambda row: unit.workflow_runs.get(row["id"]),
         "project_leases": lambda row: unit.leases.get(row["project_id"]),
         "workspaces": lambda row: unit.workspaces.get(row["id"]),
+        "attempt_groups": lambda row: unit.attempt_groups.get(row["id"]),
+        "attempts": lambda row: unit.attempts.get(row["session_id"]),
     }
     return {table: reads[table](row) for table, row in rows.items()}
 

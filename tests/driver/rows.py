@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from app.storage.models import (
+    Attempt,
+    AttemptGroup,
     AuditEvent,
     Checkpoint,
     Compaction,
@@ -194,6 +196,16 @@ def lease(number: int = 1, **values: Any) -> ProjectLease:
 def workspace(number: int = 1, **values: Any) -> Workspace:
     given = {"project_id": "prj_00001", "session_id": "ses_00001", "kind": "worktree", "root": f"/w/{number}"}
     return Workspace(id=f"wks_{number:05}", created_at=number, updated_at=number, **{**given, **values})
+
+
+def attempt_group(number: int = 1, **values: Any) -> AttemptGroup:
+    given = {"project_id": "prj_00001", "base": "head"}
+    return AttemptGroup(id=f"att_{number:05}", created_at=number, **{**given, **values})
+
+
+def attempt(number: int = 1, **values: Any) -> Attempt:
+    given = {"group_id": "att_00001", "number": number}
+    return Attempt(session_id=f"ses_{number:05}", **{**given, **values})
 
 
 def family(unit: UnitOfWork) -> None:

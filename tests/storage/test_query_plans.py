@@ -188,6 +188,15 @@ QUERIES: dict[str, Query] = {
     "workspaces.of_session": lambda u: u.workspaces.of_session("ses_00001"),
     "workspaces.in_states": lambda u: u.workspaces.in_states(["creating", "merging"]),
     "workspaces.with_folder": lambda u: u.workspaces.with_folder(),
+    "attempt_groups.get": lambda u: u.attempt_groups.get("att_00001"),
+    "attempt_groups.list": lambda u: u.attempt_groups.list("prj_00001"),
+    "attempt_groups.in_states": lambda u: u.attempt_groups.in_states(["open"]),
+    "attempts.get": lambda u: u.attempts.get("ses_00001"),
+    "attempts.of_groups": lambda u: u.attempts.of_groups(["att_00001", "att_00002"]),
+    "attempts.of_workflow_run": lambda u: u.attempts.of_workflow_run("wfr_00001"),
+    "attempts.change": lambda u: u.attempts.change("ses_00001", check_state="running"),
+    "attempts.used": lambda u: u.attempts.used("att_00001"),
+    "attempts.forget": lambda u: u.attempts.forget("ses_00001"),
     "workspaces.bytes_held": lambda u: u.workspaces.bytes_held(),
 }
 
@@ -243,6 +252,8 @@ def fill(unit: UnitOfWork) -> None:
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))
     unit.workspaces.add_many(rows.workspace(number) for number in range(1, 5))
+    unit.attempt_groups.add_many(rows.attempt_group(number) for number in range(1, 5))
+    unit.attempts.add_many(rows.attempt(number) for number in range(1, 5))
 
 
 def undone(unit: UnitOfWork, look: Callable[[], Found]) -> Found:

@@ -19,6 +19,7 @@ def reference(prefix: str) -> str:
 
 
 IDS = {
+    "AttemptsAnswer": "att",
     "CheckpointAnswer": "ckp",
     "CheckpointDetail": "ckp",
     "ChildRunAnswer": "run",
@@ -64,6 +65,7 @@ IDS = {
 REFERENCES = {
     "workspace_id": "wks",
     "active_run": "run",
+    "attempts_id": "att",
     "call_id": "tcl",
     "checkpoint_id": "ckp",
     "message_cursor": "msg",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from app.api.schemas.attempts import AskAttempts, AttemptsAnswer
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunAnswer
 from app.tools.documents.picture import ImageType
@@ -36,6 +37,23 @@ class PostMessage(RequestModel):
         description="During an active run: queue the message (`queue`, the default), steer the run at its "
         "next message boundary (`steer`), or refuse the message (`reject`).",
     )
+    attempts: AskAttempts | None = Field(
+        default=None,
+        description="Let several forks of the session answer the message, each in a workspace of its own. "
+        "The session itself does not get it. Without `model` and `mode`.",
+    )
+
+
+class StartAttempts(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"content": "Fix the parser.", "attempts": {"n": 3, "check": "make test"}}
+        }
+    )
+
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
+    title: str | None = Field(default=None, max_length=150, description="The start of each session's title.")
+    attempts: AskAttempts
 
 
 class EditMessage(RequestModel):
@@ -74,8 +92,10 @@ def brief(row: Any) -> MessageAnswer:
 
 
 class PostedMessageAnswer(AnswerModel):
-    """The stored message, and the run that it started (null when it was queued or steered)."""
+    """The stored message, and the run that it started (null when it was queued or steered). With `attempts`
+    it is the message of the first attempt."""
 
     message: MessageAnswer
     run: RunAnswer | None
     queued: bool
+    attempts: AttemptsAnswer | None = None

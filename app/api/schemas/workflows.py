@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
+from app.api.schemas.attempts import AskAttempts, AttemptsAnswer
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.sessions import SessionStateName
 from app.events.workflows import WorkflowCause
@@ -75,6 +76,10 @@ class InvokeWorkflow(RequestModel):
         description="Values by input name; for a `file`, the id of an upload.",
     )
     issue_number: int | None = Field(default=None, ge=1, le=2**31 - 1, description="The issue of the run.")
+    attempts: AskAttempts | None = Field(
+        default=None,
+        description="Start several runs, each in a workspace of its own. They take turns as other runs do.",
+    )
 
 
 class Invoker(AnswerModel):
@@ -130,3 +135,6 @@ class WorkflowRunSummary(AnswerModel):
 class WorkflowRunAnswer(WorkflowRunSummary):
     inputs: dict[str, Any]
     output: str | None = Field(description="The agent's final answer.")
+    attempts: AttemptsAnswer | None = Field(
+        default=None, description="The attempts that were started; the run is the first of them."
+    )

@@ -274,10 +274,8 @@ class AgentLoop:
                 )
             if verdict.reached:
                 return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
-        for above in run.lineage():
-            used_up = next(
-                (one for one in judge(above.meter.limits, above.meter.spent()) if one.reached), None
-            )
+        for above in run.meter.all_above():
+            used_up = next((one for one in judge(above.limits, above.spent()) if one.reached), None)
             if used_up is not None:
                 return LoopOutcome("interrupted", f"budget_{used_up.unit}", pause="budget")
         return None

@@ -37,6 +37,7 @@ from app.harness.run.meter import Meter
 from app.harness.run.plan import Plan, Remind
 from app.harness.run.run_context import Controls, RunContext
 from app.harness.run.scope import Scope
+from app.harness.run.shared_budgets import SharedBudgets
 from app.harness.run.todo_lists import SessionTodos
 from app.harness.stream.session_stream import SessionStream
 from app.ids import new_id, now_ms
@@ -66,6 +67,7 @@ class RootAgent:
     calls: CallServices
     remind: Remind | None
     files_noted: Callable[[], Awaitable[None]]
+    budgets: SharedBudgets
     tools: SessionTools = field(default_factory=SessionTools)
 
 
@@ -142,7 +144,9 @@ async def root_context(
         scope=scope,
         plan=plan,
         journal=_journal(services, scope, root.stream, services.telemetry.traces),
-        meter=Meter(limits_of(row, project, agent).tightened(services.limits)),
+        meter=Meter(
+            limits_of(row, project, agent).tightened(services.limits), above=await root.budgets.above(row)
+        ),
         history=history,
         estimate=root.conversation.estimate,
         todos=SessionTodos(services.storage, row.id),

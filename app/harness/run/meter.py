@@ -15,9 +15,9 @@ from app.harness.run.limits import Limits, Spent
 from app.messages import Cost, Usage
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Meter:
-    """The counts of one run. `above` is the meter of the parent's run.
+    """The counts of one run. `above` is the meter of the parent's run, or of what sessions share.
 
     `used_below` is what counts against the limits beside the run's own use, and `subagents_usage` what all
     runs below it have used. `compactor_cost` is published with the next step. `started` is in seconds of
@@ -59,6 +59,10 @@ class Meter:
             meter.used_below = meter.used_below + usage
             if cost is not None:
                 meter.cost_below_usd = (meter.cost_below_usd or 0.0) + cost.total
+
+    def all_above(self) -> Iterator[Meter]:
+        """Yield the meters that count this run, too: of the runs above it, and of what these share."""
+        return self._lineage(self.above)
 
     def totals(self) -> dict[str, Any]:
         """Return what the run and all below it have used until now, as `run.ended` has it."""

@@ -75,6 +75,7 @@ class SessionRuns:
             CallServices(runs.questions, self.waits, self.delegations, runs.storage),
             reminding(services, lambda: self.row),
             services.notes.waiting_for(row.id),
+            services.budgets,
         )
         self._services = services
         self._record, self._inbox = parts.record, parts.inbox

@@ -18,6 +18,7 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.issues.proposals import TodoProposals
 from app.harness.loop.run_services import RunServices, model_of
 from app.harness.run.plan import Remind
+from app.harness.run.shared_budgets import SharedBudgets
 from app.harness.sessions.capacity import Capacity
 from app.harness.sessions.session_tasks import SessionTasks
 from app.storage.models import Checkpoint
@@ -56,6 +57,7 @@ class SessionServices:
     delegation_hooks: DelegationHooks
     proposals: TodoProposals | None
     workspaces: WorkspaceGate
+    budgets: SharedBudgets
 
     async def open_checkpoint(self, session_id: str, checkpoint_id: str | None) -> Checkpoint | None:
         """Return the named open checkpoint (raises `NotFound`), or the newest one if there is one."""

@@ -50,7 +50,13 @@ def ending_of(uow: UnitOfWork, run: WorkflowRun, decided: Ending | None = None) 
     waits for somebody.
 
     `decided` is why its session was stopped, if it was: a session that was done by then succeeds."""
-    session = uow.sessions.get(run.session_id or "")
+    return ending_of_session(uow, uow.sessions.get(run.session_id or ""), decided)
+
+
+def ending_of_session(
+    uow: UnitOfWork, session: SessionRow | None, decided: Ending | None = None
+) -> Ending | None:
+    """Return how what a session was to do has ended; as `ending_of`."""
     if session is None:
         return cancelled("session_deleted", "The session of the run was deleted.")
     if session.state == SessionState.ARCHIVED.value:

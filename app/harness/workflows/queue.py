@@ -34,9 +34,10 @@ class WorkflowQueue:
         runs: WorkflowRuns,
         projects: ProjectRegistry,
         uploads: UploadService,
-        begin: Callable[[str, str], Awaitable[None]],
+        begin: Callable[[str, str, str | None], Awaitable[None]],
     ) -> None:
-        """`begin` is given the ids of a run and of its session, which waits for capacity."""
+        """`begin` is given the ids of a run and of its session, which waits for capacity; for a session that
+        was there before also the message to post."""
         self._runs = runs
         self._projects = projects
         self._uploads = uploads
@@ -88,24 +89,42 @@ class WorkflowQueue:
         return project.compiled, workflow
 
     async def _start(self, run: WorkflowRun) -> None:
+        attempt = await self._runs.storage.read(lambda uow: uow.attempts.of_workflow_run(run.id))
         try:
-            session = await self._session(run)
+            project, issue, content = await self._content(run)
         except _CannotStart as problem:
             log.warning("workflow run %s cannot start: %s", run.id, problem.ending.error)
             await self._runs.end(run, problem.ending)
             return
+        session: WaitingSession | None = None
+        if attempt is None:
+            session = _session(run, project, issue, content)
+            session_id = session.row.id
+        else:
+            session_id = attempt.session_id
 
         def statements(uow: UnitOfWork) -> bool:
-            values = {"state": RUNNING, "session_id": session.row.id}
+            values = {"state": RUNNING, "session_id": session_id}
             if not uow.workflow_runs.move(run.id, QUEUED, **values):
                 return False  # cancelled meanwhile
-            session.store(uow)
+            if session is not None:
+                session.store(uow)
             return True
 
         if await self._runs.storage.write(statements, durable=True):
-            await self._begin(run.id, session.row.id)
+            await self._begin(run.id, session_id, content if session is None else None)
 
-    async def _session(self, run: WorkflowRun) -> WaitingSession:
+    async def say_again(self, run: WorkflowRun) -> None:
+        """Give a session that was there before its message, which the end of the daemon kept from it."""
+        try:
+            _, _, content = await self._content(run)
+        except _CannotStart as problem:
+            await self._runs.end(run, problem.ending)
+            return
+        await self._begin(run.id, run.session_id or "", content)
+
+    async def _content(self, run: WorkflowRun) -> tuple[CompiledProject, Issue | None, str]:
+        """Return the project, the issue, and the first message of a run."""
         project, workflow = self._workflow(run.project_id, run.workflow)
         issue = await self._issue(run)
         content = first_message(
@@ -114,16 +133,7 @@ class WorkflowQueue:
             await self._values(run, workflow),
             None if issue is None else {"number": issue.number, "title": issue.title, "body": issue.body},
         )
-        return waiting_session(
-            run.project_id,
-            project.digest,
-            content,
-            title=_title(run, issue),
-            created_by=str(run.invoked_by.get("id", run.cause)),
-            kind=KIND,
-            issue_number=run.issue_number,
-            overrides={OVERRIDE: run.workflow},
-        )
+        return project, issue, content
 
     async def _issue(self, run: WorkflowRun) -> Issue | None:
         number = run.issue_number
@@ -154,6 +164,19 @@ class _CannotStart(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.ending: Ending = failed(code, message)
+
+
+def _session(run: WorkflowRun, project: CompiledProject, issue: Issue | None, content: str) -> WaitingSession:
+    return waiting_session(
+        run.project_id,
+        project.digest,
+        content,
+        title=_title(run, issue),
+        created_by=str(run.invoked_by.get("id", run.cause)),
+        kind=KIND,
+        issue_number=run.issue_number,
+        overrides={OVERRIDE: run.workflow},
+    )
 
 
 def _title(run: WorkflowRun, issue: Issue | None) -> str:

@@ -119,6 +119,8 @@ class WorkflowWatch:
             self._by_session[run.session_id or ""] = run.id
             if session is not None and session.state_reason == DAEMON_RESTART:
                 await self._go_on(run, session)
+            elif session is not None and await self._was_told_nothing(session):
+                await self._queue.say_again(run)
             self._moved[run.session_id or ""] = None
         self._wake.set()
 
@@ -179,9 +181,28 @@ class WorkflowWatch:
         async with self._lock:
             await self._queue.serve()
 
-    async def _begin(self, run_id: str, session_id: str) -> None:
+    async def _begin(self, run_id: str, session_id: str, content: str | None) -> None:
         self._by_session[session_id] = run_id
-        await self._sessions.enqueue(session_id)
+        if content is None:
+            await self._sessions.enqueue(session_id)
+            return
+        run = await self._runs.storage.read(lambda uow: uow.workflow_runs.get(run_id))
+        if run is None:
+            return
+        try:
+            actor = str(run.invoked_by.get("id", run.cause))
+            await self._sessions.post_message(session_id, content, actor=actor)
+        except KagedError as problem:
+            log.warning("workflow run %s cannot begin: %s", run_id, problem.message)
+            await self._runs.end(run, failed("cannot_run", problem.message))
+
+    async def _was_told_nothing(self, session: SessionRow) -> bool:
+        """Tell whether the daemon ended before a session that waited for its run got the message."""
+        if session.state != SessionState.IDLE.value or session.state_reason is not None:
+            return False
+        return await self._runs.storage.read(
+            lambda uow: not (uow.messages.last_position(session.id) or uow.messages.queued(session.id))
+        )
 
     async def _stop(self, run: WorkflowRun, by: str) -> None:
         session_id = run.session_id or ""

@@ -128,6 +128,15 @@ def _small_file(repository: Repository | None, name: str) -> bytes | None:
     return next((content for content in found if content is not None), None)
 
 
+def take_packs(source: Layout, target: Layout) -> None:
+    """Give a workspace's repository in the making the objects of another one. Blocks."""
+    place = target.git / "objects" / "pack"
+    place.mkdir(parents=True, exist_ok=True)
+    packs = source.git / "objects" / "pack"
+    for pack in sorted(packs.iterdir()) if packs.is_dir() else ():
+        shutil.copyfile(pack, place / pack.name)
+
+
 def remove_tree(folder: Path) -> None:
     """Remove a folder with everything in it, whatever its modes are. Done twice it is as once. Raises OSError
     when something stays. Blocks."""

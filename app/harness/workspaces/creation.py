@@ -10,9 +10,18 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from app.errors import Conflict
-from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, remove_tree
+from app.harness.workspaces.clone import (
+    Begun,
+    check_out,
+    give_repository,
+    make_folder,
+    prepare,
+    remove_tree,
+    take_packs,
+)
 from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
@@ -21,7 +30,7 @@ from app.harness.workspaces.repository import Repository, refs_within, repositor
 from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
 from app.harness.workspaces.trees import commit_tree
 from app.tools.processes.call_processes import CallProcesses
-from app.tools.processes.git_commands import GitCommands
+from app.tools.processes.git_commands import GitCommands, GitProblem
 from app.tools.processes.project_cage import GitPlaces
 
 HEAD, WORKING = "head", "working"
@@ -32,7 +41,8 @@ _SUBMODULE_MODE = bytes.fromhex("0000e000")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be made: from `base` (`head`, `working` or a ref), which is `commit` where it is one."""
+    """What is to be made: from `base` (`head`, `working` or a ref), which is `commit` where it is one. `seed`
+    holds what several begin with: that commit, or the files of a project without a repository."""
 
     workspace_id: str
     root: Path
@@ -40,6 +50,7 @@ class Wish:
     commit: str | None
     branch: str | None
     most_bytes: int
+    seed: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ class Creation:
             return await self._copy(wish, layout)
         folder = self.folder(wish.root, layout, repository, making=True)
         commit = await self._base(wish, layout, repository, folder)
-        pinned = wish.commit if wish.base != WORKING else repository.head
+        pinned = await self._pinned(wish, repository, folder)
         if pinned is not None:
             await self._pins.put(repository, wish.workspace_id, pinned)
         await check_out(folder, layout, commit)
@@ -103,9 +114,45 @@ class Creation:
         return Made(root, commit, (repository.objects,), note)
 
     async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
+        if wish.base == WORKING and wish.seed is None:
+            return await self._working(layout, repository, folder)
+        assert wish.commit is not None
+        if wish.seed is not None:
+            await asyncio.to_thread(take_packs, wish.seed, layout)
+        return wish.commit
+
+    async def _pinned(self, wish: Wish, repository: Repository, folder: GitFolder) -> str | None:
+        """Return the commit of the user's repository that must stay."""
         if wish.base != WORKING:
-            assert wish.commit is not None
             return wish.commit
+        if wish.seed is None:
+            return repository.head
+        try:  # the checkout may be elsewhere by now
+            return (
+                (await folder.run(["rev-parse", "--verify", "--quiet", f"{wish.commit}^"])).decode().strip()
+            )
+        except GitProblem as problem:
+            if problem.exit_code == 1:
+                return None
+            raise
+
+    async def seed(self, root: Path, layout: Layout, *, is_copy: bool, most_bytes: int) -> str | None:
+        """Keep what the checkout holds now, for several workspaces to begin with. Return it as a commit; None
+        for copies, of which the files are kept. Raises as `make` does."""
+        await make_folder(layout)
+        if is_copy:
+            await self._copy_files(root, layout, most_bytes)
+            return None
+        repository = await repository_of(self.reading(root), root)
+        if repository is None:
+            raise Conflict("The project has no git repository any more.", reason="no_repository")
+        await prepare(layout, repository)
+        commit = await self._working(layout, repository, self.folder(root, layout, repository, making=True))
+        await self._processes.leave_repository(layout.git)
+        return commit
+
+    async def _working(self, layout: Layout, repository: Repository, folder: GitFolder) -> str:
+        """Return the uncommitted changes of the checkout as a commit that the workspace has by itself."""
         tree = await Snapshots(folder).whole(
             repository.top, repository.git_dir / "index", repository.head, self._processes.closed
         )
@@ -121,18 +168,20 @@ class Creation:
         return commit
 
     async def _copy(self, wish: Wish, layout: Layout) -> Made:
-        await stoppable(
-            lambda stop: copy_tree(
-                wish.root,
-                layout.tree,
-                CopyBounds(wish.most_bytes, closed=self._processes.closed, stop=stop),
-            )
-        )
+        source = wish.root if wish.seed is None else wish.seed.tree
+        await self._copy_files(source, layout, wish.most_bytes)
         folder = self.folder(wish.root, layout, None, making=True)
         tree = await Snapshots(folder).whole(layout.tree, layout.index, None)
         commit = await commit_tree(folder, tree, [], WITHOUT_REPOSITORY)
         await folder.run(["read-tree", commit], index=layout.index, tree=layout.tree, seconds=SECONDS)
         return Made(layout.tree, commit)
+
+    async def _copy_files(self, source: Path, layout: Layout, most_bytes: int) -> None:
+        def copy(stop: Event) -> int:
+            bounds = CopyBounds(most_bytes, closed=self._processes.closed, stop=stop)
+            return copy_tree(source, layout.tree, bounds)
+
+        await stoppable(copy)
 
     async def abandon(self, root: Path, layout: Layout, workspace_id: str) -> None:
         """Leave nothing of a workspace behind, neither its folder nor its pin."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from app.harness.workspaces.layout import Layout, branch_of
 from app.harness.workspaces.outfit import Fitting
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.repository import Repository, commit_of, has_folder, repository_of
+from app.harness.workspaces.seeds import SEED, Seeds
 from app.harness.workspaces.sizes import size_of
 from app.harness.workspaces.tools import Tools, words
 from app.ids import new_id, now_ms
@@ -48,6 +51,8 @@ class Making:
         self._settings = settings
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._measuring: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self.seeds = Seeds(record, tools)
 
     async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
         """Return the row of a workspace that can be made; it is stored with its session. Raises
@@ -88,11 +93,48 @@ class Making:
             updated_at=at,
         )
 
+    @asynccontextmanager
+    async def planned(
+        self, project_id: str, base: str, titles: Sequence[str], actor: str, group_id: str
+    ) -> AsyncIterator[list[Workspace]]:
+        """Give the rows of workspaces that all begin with the same, one for each title. They are stored
+        within the block, and made after it. Raises as `plan` does."""
+        row = await self.plan(project_id, base, titles[0], actor)
+        rows = [row, *(self._like(row, title) for title in titles[1:])]
+        try:
+            if row.base == WORKING:
+                seed = self.seeds.plan(project_id, group_id)
+                commit = await self._seed(row, seed)
+                for one in rows:
+                    one.base_commit, one.journal = commit, {SEED: group_id}
+            yield rows
+            for one in rows:
+                self.begin(one)
+        finally:
+            await asyncio.shield(self.seeds.planned(project_id, group_id))
+
+    def _like(self, row: Workspace, title: str) -> Workspace:
+        """Return the row of another workspace that begins with the same."""
+        workspace_id = new_id("wks")
+        layout = self._tools.layout(row.project_id, workspace_id)
+        prefix = Path(row.root).relative_to(self._tools.layout(row.project_id, row.id).tree)
+        branch = None if row.branch is None else branch_of(workspace_id, title)
+        names = {"id": workspace_id, "root": str(layout.root(str(prefix))), "branch": branch}
+        return row.model_copy(update=names)
+
+    async def _seed(self, row: Workspace, layout: Layout) -> str | None:
+        root, is_copy, room = self._projects.root_of(row.project_id), row.kind == "copy", await self._room()
+        try:
+            return await self._tools.creation.seed(root, layout, is_copy=is_copy, most_bytes=room)
+        except (GitProblem, OSError) as problem:
+            why = f"The files of the project cannot be kept for the workspaces: {words(problem)}"
+            raise Conflict(why, reason="git_failed") from None
+
     def begin(self, row: Workspace) -> None:
         """Make a stored workspace in the background, unless that is under way."""
         if row.id in self._tasks:
             return
-        task = asyncio.create_task(self._make(row), name=f"make {row.id}")
+        task = asyncio.create_task(self._make_to_its_end(row), name=f"make {row.id}")
         self._tasks[row.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(row.id, None))
 
@@ -102,7 +144,7 @@ class Making:
         if task is None:
             return True
         await asyncio.wait({task})
-        return not task.cancelled()
+        return not (task.cancelled() and self._stopping)
 
     def is_making(self, session: SessionRow) -> bool:
         return session.workspace_id in self._tasks
@@ -123,6 +165,41 @@ class Making:
             return
         raise unusable(row)
 
+    async def give_up(self, row: Workspace) -> Workspace:
+        """Make a workspace no further, and leave nothing of it; return its row. One that is made by now
+        stays. Raises `Conflict` when something of it cannot be removed."""
+        task = self._tasks.get(row.id)
+        if task is not None:
+            task.cancel("the workspace is discarded")
+            await asyncio.wait({task})
+        present = await self._record.get(row.id)
+        if present.state != S.CREATING.value:
+            return present
+        root, layout = self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id)
+        try:
+            await self._tools.creation.abandon(root, layout, row.id)
+        except (GitProblem, OSError) as problem:
+            why = f"What is made of the workspace cannot be removed: {words(problem)}"
+            raise Conflict(why, reason="git_failed") from None
+        at = now_ms()
+        gone = {"ended_at": at, "removed_at": at, "size_bytes": 0, "journal": None}
+        discarded = await self._record.move(present, S.DISCARDED, gone)
+        await self.seeds.used(present)
+        return discarded
+
+    async def fitting(self, row: Workspace) -> Fitting:
+        """Return what commands of the operator run in, for a workspace that is made. Raises `GitProblem`."""
+        root, layout = self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id)
+        repository = None
+        if row.kind == "worktree":
+            repository = await repository_of(self._tools.creation.reading(root), root)
+        borrowed = () if repository is None else (repository.objects,)
+        return Fitting(layout, root, Path(row.root), borrowed, 0)
+
+    async def _make_to_its_end(self, row: Workspace) -> None:
+        await self._make(row)
+        await self.seeds.used(row)
+
     async def _make(self, row: Workspace) -> None:
         # The caller may hold an old row: a workspace that is ready by now is not made again.
         if (await self._record.get(row.id)).state != S.CREATING.value:
@@ -132,14 +209,15 @@ class Making:
         try:
             await self._record.note(row, {}, "clone" if row.kind == "worktree" else "copy")
             identity = await self._tools.merging.identity(root)
-            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, await self._room())
+            seed, room = self.seeds.of(row), await self._room()
+            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed)
             made = await self._tools.creation.make(wish, layout, identity)
             section, notes = self._section(row.project_id)
             notes = [*notes, *([] if made.note is None else [made.note])]
             fitting = Fitting(layout, root, made.root, made.borrowed, await self._room())
             row, found, columns = await self._tools.outfit.fit(row, section, fitting)
             detail = " ".join((*notes, *found)) or None
-            columns |= {"base_commit": made.base_commit, "detail": detail}
+            columns |= {"base_commit": made.base_commit, "detail": detail, "journal": None}
             row = await self._record.move(row, S.READY, columns)
             self._measure_soon(row)  # a session need not wait for it
         except asyncio.CancelledError:
@@ -168,7 +246,7 @@ class Making:
                 left = f"{why}. What is left of it cannot be removed: {words(problem)}"
                 columns = {"detail": left[:1000]}
         try:
-            await self._record.move(row, S.BROKEN, columns)
+            await self._record.move(row, S.BROKEN, {**columns, "journal": None})
         except KagedError as problem:
             log.warning("the workspace %s is not stored as broken: %s", row.id, problem.message)
 
@@ -189,6 +267,7 @@ class Making:
 
     async def aclose(self) -> None:
         """Stop what is being made and measured; the next start does it."""
+        self._stopping = True
         tasks = [*self._tasks.values(), *self._measuring]
         for task in tasks:
             task.cancel("the daemon is stopping")

@@ -17,7 +17,8 @@ from app.harness.workspaces.copying import CopyBounds, stoppable
 from app.harness.workspaces.furnishing import free_ports, furnish
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.record import WorkspaceRecord
-from app.harness.workspaces.setup import SetupPlace, packages_outside, run_setup
+from app.harness.workspaces.running import Command, CommandPlace, CommandRun, run_in_workspace
+from app.harness.workspaces.setup import MAX_LOG, packages_outside, setup_command
 from app.storage.models import Workspace
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.processes.call_processes import CallProcesses
@@ -61,16 +62,20 @@ class Outfit:
         if section.setup is None:
             return row, notes, {}
         await self._record.note(row, {}, "setup")
-        variables = self._processes.variables(fitting.root)
-        place = SetupPlace(row.id, fitting.root, fitting.layout.tree, fitting.borrowed, variables)
-        done = await run_setup(self._processes, self._environment, section.setup, place)
+        done = await self.run(row.id, setup_command(section.setup), fitting)
         if done.problem is not None:
             notes.append(f"{done.problem}: see its log.")
         outside = await asyncio.to_thread(packages_outside, fitting.root, fitting.project)
         if outside:
             names = ", ".join(outside)
             notes.append(f"These packages run the files of the checkout, not those here: {names}.")
-        return row, notes, {"setup_log": done.log}
+        return row, notes, {"setup_log": done.end(MAX_LOG)}
+
+    async def run(self, workspace_id: str, command: Command, fitting: Fitting) -> CommandRun:
+        """Run a command of the operator in a workspace."""
+        variables = self._processes.variables(fitting.root)
+        place = CommandPlace(workspace_id, fitting.root, fitting.layout.tree, fitting.borrowed, variables)
+        return await run_in_workspace(self._processes, self._environment, command, place)
 
     async def _with_ports(self, row: Workspace, count: int) -> Workspace:
         def taken(uow: UnitOfWork) -> list[tuple[int, int]]:

@@ -7,7 +7,8 @@ what a merge changes (`merging`), or what ends by itself (`tending`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -18,6 +19,7 @@ from app.harness.projects.projects import ProjectRegistry
 from app.harness.workspaces.making import Making
 from app.harness.workspaces.merging import Merged, MergeWish
 from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.running import Command, CommandRun
 from app.harness.workspaces.tending import Tending
 from app.harness.workspaces.tools import Tools
 from app.ids import now_ms
@@ -55,6 +57,25 @@ class Workspaces:
     def default_kind(self, project_id: str) -> Literal["shared", "worktree"]:
         """Return where a session works that does not say so: `shared` or `worktree`."""
         return self._projects.get(project_id).acting().workspace.default
+
+    def planned(
+        self, project_id: str, base: str, titles: Sequence[str], actor: str, group_id: str
+    ) -> AbstractAsyncContextManager[list[Workspace]]:
+        """As `Making.planned`: several workspaces that begin with the same."""
+        return self._making.planned(project_id, base, titles, actor, group_id)
+
+    async def check(self, row: Workspace, command: str, seconds: float) -> CommandRun:
+        """Run an operator's command in a workspace, as its setup runs. Raises `Conflict` when the workspace
+        is not there to work in, or the project is not trusted."""
+        self._require_state(row, S.READY, S.MERGED)
+        self._projects.require_trusted(row.project_id)
+        try:
+            fitting = await self._making.fitting(row)
+        except GitProblem as problem:
+            raise Conflict(f"The command cannot be run: {problem}", reason="git_failed") from None
+        # Both streams in the order in which they were written.
+        wanted = Command("check", f"exec 2>&1\n{command}", seconds)
+        return await self._tools.outfit.run(row.id, wanted, fitting)
 
     def begin(self, row: Workspace) -> None:
         """Make a stored workspace in the background."""
@@ -151,8 +172,12 @@ class Workspaces:
 
     async def _discard(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
-            self._require_state(present, S.READY, S.MERGED, S.BROKEN)
+            self._require_state(present, S.READY, S.MERGED, S.BROKEN, S.CREATING)
             await self._require_rest(present)
+            if present.state == S.CREATING.value:
+                present = await self._making.give_up(present)
+            if present.state == S.DISCARDED.value:
+                return present
             return await self._record.move(present, S.DISCARDED, {"ended_at": now_ms()})
 
     async def undo(self, row: Workspace) -> Workspace:

@@ -66,6 +66,7 @@ class Tending:
                     self._making.begin(row)
                 elif row.journal is not None:
                     await self._recover_step(row)
+        await self._making.seeds.tidy(project_id)
         await self._note_missing(project_id)
         self._to_look.set()
 

@@ -1,6 +1,7 @@
 """The table definitions: one file for each noun, the only source of the schema."""
 
 from app.storage.models.access import AccessToken, IdempotencyKey, PermissionRuleRow
+from app.storage.models.attempts import Attempt, AttemptGroup
 from app.storage.models.audit import AuditEvent, LogEntry
 from app.storage.models.compactions import Compaction
 from app.storage.models.interactions import Interaction
@@ -16,6 +17,8 @@ from app.storage.models.workspaces import Workspace
 
 __all__ = [
     "AccessToken",
+    "Attempt",
+    "AttemptGroup",
     "AuditEvent",
     "Blob",
     "Checkpoint",

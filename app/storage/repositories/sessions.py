@@ -29,6 +29,7 @@ from app.storage.models import (
     Worktree,
 )
 from app.storage.pages import Page
+from app.storage.repositories.attempts import AttemptRepository
 from app.storage.repositories.rows import Rows, RowsById, completed, insert_or_overwrite, table_of
 from app.storage.repositories.sizes import stored_bytes
 from app.storage.text import storable
@@ -165,6 +166,7 @@ class SessionRepository(RowsById[Session]):
         step = table_of(Step)
         runs = select(run.c.id).where(run.c.session_id == session_id)
         self.connection.execute(delete(step).where(step.c.run_id.in_(runs)))
+        AttemptRepository(self.connection).forget(session_id)
         for model in _BELOW:
             table = table_of(model)
             self.connection.execute(delete(table).where(table.c.session_id == session_id))

@@ -1,0 +1,229 @@
+"""`kaged attempts`: several sessions at one task, compared side by side.
+
+Owns: these commands. Never: making, checking or picking attempts, which is the daemon's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import click
+
+from app.cli.connected import Connected, in_project
+from app.cli.conversation import find_session
+from app.cli.daemon_address import path_part
+from app.cli.output import CommandFailed, CommandGroup, print_table, print_text
+from app.cli.workspace import print_merge
+
+EVERY_SECONDS = 1.0
+_MARKS = {"passed": "passed", "failed": "FAILED", "running": "...", "stopped": "stopped", "none": ""}
+
+
+@click.group(name="attempts", cls=CommandGroup)
+def command() -> None:
+    """Let several sessions attempt one task; compare them, pick one."""
+
+
+@command.command(name="new")
+@click.argument("text")
+@click.option("-n", "count", type=click.IntRange(min=2), default=3, show_default=True, help="How many.")
+@click.option("--model", "models", multiple=True, help="A model; several take turns.")
+@click.option("--check", help="A shell command that runs in each workspace after its run.")
+@click.option("--check-seconds", type=click.IntRange(min=1), help="How long a check may take (600).")
+@click.option("--base", help="`head`, `working` (with uncommitted changes), or a branch, tag or commit.")
+@click.option("--session", help="Go on from this session (an id, or `last`), each attempt as a fork.")
+@click.option("--title", help="The start of the sessions' titles.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars for all together.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens for all together.")
+@in_project
+async def new(
+    daemon: Connected,
+    text: str,
+    count: int,
+    models: tuple[str, ...],
+    check: str | None,
+    check_seconds: int | None,
+    base: str | None,
+    session: str | None,
+    title: str | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+) -> None:
+    """Start attempts at TEXT, each in a workspace of its own; `-` reads standard input."""
+    if text == "-":
+        text = sys.stdin.read()
+    if session is not None and title is not None:
+        raise click.UsageError("--title is for attempts without a session; leave out --session or --title.")
+    asked: dict[str, Any] = {"n": count, "models": list(models)}
+    given = {"check": check, "check_seconds": check_seconds, "base": base}
+    asked |= {name: value for name, value in given.items() if value is not None}
+    budget = {"cost_usd": max_cost, "tokens": max_tokens}
+    if any(limit is not None for limit in budget.values()):
+        asked["budget"] = budget
+    body = {"content": text, "attempts": asked}
+    if session is not None:
+        found = await find_session(daemon.client, session, daemon.project)
+        path = f"/sessions/{path_part(found['id'])}/messages"
+        made = (await daemon.client.request("POST", path, body=body))["attempts"]
+    else:
+        path = f"/projects/{path_part(await daemon.project_id())}/attempts"
+        body |= {} if title is None else {"title": title}
+        made = await daemon.client.request("POST", path, body=body)
+    daemon.show(made, f"{made['id']}; `kaged attempts show {made['id']} --wait` compares them")
+
+
+@command.command(name="list")
+@in_project
+async def list_attempts(daemon: Connected) -> None:
+    """List the attempts of the project."""
+    path = f"/projects/{path_part(await daemon.project_id())}/attempts"
+    items = [one async for one in daemon.client.items(path)]
+    rows = [
+        (one["id"], one["state"], str(len(one["attempts"])), _cost(one["cost_usd"]), one["title"])
+        for one in items
+    ]
+    header = ("ATTEMPTS", "STATE", "N", "COST", "TITLE")
+    daemon.show_rows({"items": items}, header, rows, empty="the project has no attempts")
+
+
+@command.command(name="show")
+@click.argument("attempts", default="last")
+@click.option("--wait", is_flag=True, help="Wait until no attempt has anything to do.")
+@in_project
+async def show(daemon: Connected, attempts: str, wait: bool) -> None:
+    """Compare ATTEMPTS (an id, or `last`)."""
+    path = await _path_of(daemon, attempts)
+    found = await daemon.client.request("GET", path)
+    while wait and found["state"] == "running" and not _all_wait(found):
+        await asyncio.sleep(EVERY_SECONDS)
+        found = await daemon.client.request("GET", path)
+    daemon.show(found, _print_comparison)
+
+
+@command.command(name="pick")
+@click.argument("attempt")
+@click.argument("attempts", default="last")
+@click.option(
+    "--into",
+    default="working_tree",
+    show_default=True,
+    help="`working_tree` (the checkout's files, uncommitted), or a branch.",
+)
+@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
+              help="On a branch: one commit, or a merge commit.")  # fmt: skip
+@click.option("--message", "-m", help="The message of the commit on a branch.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
+@click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
+@in_project
+async def pick(
+    daemon: Connected,
+    attempt: str,
+    attempts: str,
+    into: str,
+    strategy: str,
+    message: str | None,
+    dry_run: bool,
+    to_agent: bool,
+    diff: bool,
+) -> int:
+    """Merge ATTEMPT (a number or a session's id) of ATTEMPTS (an id, or `last`), and discard the others.
+
+    Exits with 1 when nothing could be merged.
+    """
+    if diff and not dry_run:
+        raise click.UsageError("--diff goes with --dry-run.")
+    path = await _path_of(daemon, attempts)
+    session_id = attempt
+    if attempt.isdecimal():
+        found = await daemon.client.request("GET", path)
+        numbers = {one["number"]: one["session_id"] for one in found["attempts"]}
+        if int(attempt) not in numbers:
+            there = ", ".join(str(number) for number in sorted(numbers))
+            raise CommandFailed(f"{found['id']} has no attempt {attempt}; there are {there}.")
+        session_id = numbers[int(attempt)]
+    body: dict[str, Any] = {"session_id": session_id, "into": into, "strategy": strategy, "dry_run": dry_run}
+    body |= {} if message is None else {"message": message}
+    body |= {"conflicts": "agent"} if to_agent else {}
+    answer = await daemon.client.request("POST", f"{path}/pick", body=body)
+    daemon.show(answer, lambda said: _print_pick(said, diff=diff))
+    return 1 if answer["merge"]["conflicts"] or answer["merge"]["blocked"] else 0
+
+
+@command.command(name="cancel")
+@click.argument("attempts", default="last")
+@in_project
+async def cancel(daemon: Connected, attempts: str) -> None:
+    """Cancel the runs and checks of ATTEMPTS (an id, or `last`); what they have done stays."""
+    path = await _path_of(daemon, attempts)
+    daemon.show(await daemon.client.request("POST", f"{path}/cancel"), _print_comparison)
+
+
+async def _path_of(daemon: Connected, attempts: str) -> str:
+    if attempts != "last":
+        return f"/attempts/{path_part(attempts)}"
+    path = f"/projects/{path_part(await daemon.project_id())}/attempts"
+    items = (await daemon.client.request("GET", f"{path}?limit=1"))["items"]
+    if not items:
+        raise CommandFailed("The project has no attempts; `kaged attempts new TEXT` starts some.")
+    return f"/attempts/{path_part(items[0]['id'])}"
+
+
+def _all_wait(found: dict[str, Any]) -> bool:
+    """Tell whether everything that is not done waits for a person."""
+    open_ones = ("making", "queued", "running", "checking")
+    return not any(one["state"] in open_ones for one in found["attempts"])
+
+
+def _print_comparison(found: dict[str, Any]) -> None:
+    print_text(f"{found['id']} {found['state']}: {found['title']}")
+    rows = [
+        (
+            str(one["number"]),
+            _state(one, found),
+            one["model"] or "",
+            _changes(one["changes"]),
+            "" if one["check"] is None else _MARKS[one["check"]["state"]],
+            str(one["tokens"]),
+            _cost(one["cost_usd"]),
+            f"{one['duration_ms'] / 1000:.1f}",
+            one["session_id"],
+        )
+        for one in found["attempts"]
+    ]
+    print_table(("N", "STATE", "MODEL", "CHANGES", "CHECK", "TOKENS", "COST", "SECONDS", "SESSION"), rows)
+    for one in found["attempts"]:
+        if one["problem"]:
+            print_text(f"{one['number']}: {one['problem']}")
+        if one["check"] is not None and one["check"]["state"] == "failed":
+            print_text(f"{one['number']}: {one['check']['problem']}")
+            lines = (one["check"]["output"] or "").splitlines()
+            for line in lines[-3:]:
+                print_text(f"   {line}", dim=True)
+
+
+def _state(one: dict[str, Any], found: dict[str, Any]) -> str:
+    if one["session_id"] == found["picked_session_id"]:
+        return "picked"
+    return "discarded" if one["workspace_state"] == "discarded" else str(one["state"])
+
+
+def _changes(counts: dict[str, Any] | None) -> str:
+    if counts is None:
+        return "?"
+    return f"{counts['files']} (+{counts['additions']} -{counts['deletions']})"
+
+
+def _cost(cost: float | None) -> str:
+    return "?" if cost is None else f"{cost:.4f}"
+
+
+def _print_pick(said: dict[str, Any], *, diff: bool) -> None:
+    print_merge(said["merge"], diff=diff)
+    for session_id in said["discarded"]:
+        if said["merge"]["dry_run"]:
+            print_text(f"would be discarded: {session_id}", dim=True)
+        else:
+            print_text(f"discarded: {session_id}; `kaged workspace undo {session_id}` restores it", dim=True)

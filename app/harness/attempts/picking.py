@@ -1,0 +1,175 @@
+"""Picking one attempt: it is merged, and the others are discarded.
+
+Owns: the order, and its journal: what the end of the daemon interrupts is finished when the merge was carried
+out, and otherwise taken back. Never: merging or discarding a workspace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from app.errors import Conflict, KagedError, NotFound
+from app.harness.attempts.checks import Checks
+from app.harness.attempts.record import AttemptRecord
+from app.harness.issues.author import Author
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.workflows.service import WorkflowService
+from app.harness.workspaces.merging import Merged, MergeWish
+from app.harness.workspaces.service import Workspaces
+from app.states import AttemptsState, CheckState, WorkspaceState
+from app.storage.models import Attempt, AttemptGroup, Workspace
+
+log = logging.getLogger("kaged.attempts")
+
+TRIES = 5
+"""How often an attempt is stopped that somebody lets go on while it is discarded."""
+DAEMON = "daemon"
+_GONE = frozenset({WorkspaceState.KEPT, WorkspaceState.DISCARDED, WorkspaceState.BROKEN})
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What a pick did, or would do: the merge, and the sessions whose workspaces are discarded."""
+
+    group: AttemptGroup
+    merged: Merged
+    discarded: Sequence[str]
+
+
+class Picking:
+    """Picks attempts, and stops them."""
+
+    def __init__(
+        self,
+        record: AttemptRecord,
+        sessions: SessionManager,
+        workspaces: Workspaces,
+        workflows: WorkflowService,
+        checks: Checks,
+    ) -> None:
+        self._record = record
+        self._sessions = sessions
+        self._workspaces = workspaces
+        self._workflows = workflows
+        self._checks = checks
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
+        """Merge one attempt, then discard the others; nothing is discarded when the merge is refused. With
+        `dry_run` only say what that does. One that is picked stays so. Raises `NotFound`, and `Conflict` as a
+        merge does."""
+        lock = self._locks.setdefault(group_id, asyncio.Lock())
+        async with lock:
+            return await self._pick(group_id, session_id, wish, actor)
+
+    async def _pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
+        group = await self._record.group(group_id)
+        attempts = await self._record.attempts(group_id)
+        if session_id not in {one.session_id for one in attempts}:
+            raise NotFound(f"{session_id} is none of the attempts {group_id}.", reason="not_an_attempt")
+        if group.state == AttemptsState.PICKING.value:  # an earlier one could not be finished
+            await self._settle(group_id, actor)
+            group = await self._record.group(group_id)
+        if group.state == AttemptsState.PICKED.value:
+            return self._picked_before(group, session_id, wish)
+        row = await self._workspaces.of_session(session_id)
+        others = await self._to_discard(attempts, session_id)
+        if wish.dry_run:
+            return Picked(group, await self._workspaces.merge(row, wish, actor), others)
+        await self._checks.stop(session_id, CheckState.NONE)
+        journal = {"session_id": session_id, "merged_at": _merged_at(row), "by": actor}
+        await self._record.move(group_id, AttemptsState.PICKING, journal=journal)
+        try:
+            merged = await self._workspaces.merge(row, wish, actor)
+        except BaseException:
+            await asyncio.shield(self._settle(group_id, actor))
+            raise
+        if merged.given:  # the conflicts are the agent's now, and nothing is picked yet
+            return Picked(await self._back(group_id), merged, ())
+        return Picked(await self._finish(group_id, session_id, actor), merged, others)
+
+    def _picked_before(self, group: AttemptGroup, session_id: str, wish: MergeWish) -> Picked:
+        if group.picked_session_id != session_id:
+            raise Conflict(
+                f"{group.picked_session_id} is picked already. Restore {session_id} with `POST "
+                f"/api/v1/sessions/{session_id}/workspace/undo` and merge it with `POST "
+                f"/api/v1/sessions/{session_id}/workspace/merge`.",
+                reason="already_picked",
+                details={"picked_session_id": group.picked_session_id},
+            )
+        return Picked(group, Merged(wish.into), ())
+
+    async def recover(self, project_id: str | None = None) -> None:
+        """Finish or take back the picks that the end of the daemon interrupted. The merges of workspaces are
+        recovered before."""
+        for group, _ in await self._record.in_state(AttemptsState.PICKING, project_id):
+            try:
+                await self._settle(group.id, str((group.journal or {}).get("by", DAEMON)))
+            except KagedError as problem:
+                log.warning("the pick of %s could not be finished: %s", group.id, problem.message)
+
+    async def _settle(self, group_id: str, actor: str) -> None:
+        """Finish a pick whose merge was carried out, and take any other back. One whose merge is still under
+        way stays as it is."""
+        group = await self._record.group(group_id)
+        journal = group.journal or {}
+        if group.state != AttemptsState.PICKING.value:
+            return
+        row = await self._workspaces.find(str(journal.get("session_id")))
+        if row is not None and row.state == WorkspaceState.MERGING.value:
+            return
+        if row is not None and _merged_at(row) != journal.get("merged_at"):
+            await self._finish(group_id, str(journal["session_id"]), actor)
+        else:
+            await self._back(group_id)
+
+    async def _back(self, group_id: str) -> AttemptGroup:
+        return await self._record.move(group_id, AttemptsState.OPEN, journal=None)
+
+    async def _finish(self, group_id: str, session_id: str, actor: str) -> AttemptGroup:
+        for attempt in await self._record.attempts(group_id):
+            if attempt.session_id != session_id:
+                await self._discard(attempt, actor)
+        return await self._record.picked(group_id, session_id, actor)
+
+    # -- the others -------------------------------------------------------------------------
+
+    async def stop(self, attempt: Attempt, actor: str) -> None:
+        """Cancel what an attempt does or waits for; nothing happens when it is at rest."""
+        if attempt.workflow_run_id is not None:
+            with suppress(KagedError):  # it has ended
+                await self._workflows.cancel(attempt.workflow_run_id, Author.of_operator(actor))
+        with suppress(Conflict, NotFound):  # it is at rest, or deleted
+            await self._sessions.cancel(attempt.session_id, actor)
+        await self._checks.stop(attempt.session_id)
+
+    async def _to_discard(self, attempts: Sequence[Attempt], session_id: str) -> list[str]:
+        found = []
+        for attempt in attempts:
+            row = await self._workspaces.find(attempt.session_id)
+            if attempt.session_id != session_id and row is not None and row.state not in _GONE:
+                found.append(attempt.session_id)
+        return found
+
+    async def _discard(self, attempt: Attempt, actor: str) -> None:
+        """Stop an attempt and discard its workspace, unless that is kept or gone already."""
+        for left in reversed(range(TRIES)):
+            await self.stop(attempt, actor)
+            row = await self._workspaces.find(attempt.session_id)
+            if row is None or row.state in _GONE:
+                return
+            try:
+                await self._workspaces.discard(row)
+                return
+            except Conflict as problem:
+                if problem.details.get("reason") != "session_running" or not left:
+                    raise
+
+
+def _merged_at(row: Workspace) -> int | None:
+    found = (row.merged or {}).get("at")
+    return None if found is None else int(found)

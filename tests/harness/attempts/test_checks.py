@@ -1,0 +1,127 @@
+"""Checks of attempts, runs of workflows as attempts, and what is cancelled or cut off by a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driver.attempts import Attempted
+from tests.driver.daemon_process import WAIT_SECONDS
+from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted
+from tests.driver.workspaces import git, write_repository
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.attempts.conftest import answer
+
+pytestmark = pytest.mark.requirement("attempts.check")
+
+SLOW = "echo begun >> checks.log; while [ ! -e go.log ]; do sleep 0.05; done; echo done"
+WORKFLOW = """\
+workflows:
+  fix:
+    description: Fix what is named.
+    system_prompt: project:/prompts/primary.md
+    concurrency: 2
+    inputs:
+      what: { type: string, required: true }
+    tools: ["file.*"]
+"""
+
+
+def begun(root: Path) -> int:
+    """Return how often the check has begun in a workspace."""
+    log = root / "checks.log"
+    return log.read_text().count("begun") if log.exists() else 0
+
+
+async def until_begun(root: Path, times: int) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while begun(root) < times:  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.needs("cages")
+async def test_a_check_is_caged_killed_by_a_cancel_and_due_again_after_another_run(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    fake.script(*[answer] * 40)
+    attempts = Attempted(driver.client)
+    check = f"{SLOW}; echo no > {project_root}/broken.txt; ls {project_root}; exit 3"
+    await attempts.start(driver.project_id, "Fix it.", n=2, check=check)
+    roots = [await attempts.root(one) for one in attempts.ids]
+    for root in roots:
+        await until_begun(root, 1)
+    assert (await attempts.look())["state"] == "running" and attempts.states == ["checking"] * 2
+    await attempts.cancel()
+    assert (attempts.group["state"], attempts.states) == ("done", ["succeeded"] * 2)
+    assert [one["check"]["state"] for one in attempts.items] == ["stopped"] * 2
+    for root in roots:
+        (root / "go.log").write_text("")
+    await attempts.call("POST", f"/sessions/{attempts.ids[0]}/messages", 201, content="Once more.")
+    await attempts.until(lambda group: group["attempts"][0]["check"]["state"] == "failed")
+    first, second = (one["check"] for one in attempts.items)
+    assert (first["exit_code"], first["problem"], second["state"]) == (3, "`check` ended with 3", "stopped")
+    assert "done" in first["output"] and "shop.py" not in first["output"]
+    assert not (project_root / "broken.txt").exists()
+    assert [begun(root) for root in roots] == [2, 1]
+
+
+@pytest.mark.needs("cages")
+async def test_a_check_takes_no_more_than_its_time(driver: Driver, fake: FakeProvider) -> None:
+    fake.script(*[answer] * 40)
+    attempts = Attempted(driver.client)
+    await attempts.start(driver.project_id, "Fix it.", n=2, check="echo said; sleep 600", check_seconds=1)
+    await attempts.until_done()
+    checks = [one["check"] for one in attempts.items]
+    assert [one["problem"] for one in checks] == ["`check` was killed after 1 s"] * 2
+    assert [(one["exit_code"], one["output"]) for one in checks] == [(None, "said\n")] * 2
+
+
+@pytest.mark.needs("cages")
+async def test_a_check_begins_again_after_a_restart(
+    tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any], project_root: Path
+) -> None:
+    fake.script(*[answer] * 40)
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        attempts = Attempted(driver.client)
+        await attempts.start(driver.project_id, "Fix it.", n=2, check=SLOW)
+        roots = [await attempts.root(one) for one in attempts.ids]
+        for root in roots:
+            await until_begun(root, 1)
+    for root in roots:
+        (root / "go.log").write_text("")
+    async with restarted(tmp_path / "data", **settings_overrides) as driver:
+        attempts = Attempted(driver.client, attempts.group)
+        await attempts.until_done()
+        assert [one["check"]["state"] for one in attempts.items] == ["passed"] * 2
+        assert [begun(root) for root in roots] == [2, 2]
+
+
+async def test_runs_of_a_workflow_are_attempts(driver: Driver, fake: FakeProvider, tmp_path: Path) -> None:
+    fake.script(*[answer] * 40)
+    root = write_repository(tmp_path / "flows")
+    (root / ".kaged" / "project.yaml").write_text(PROJECT_YAML.replace("shop", "flows") + WORKFLOW)
+    git(root, "commit", "-qam", "a workflow")
+    await driver.load(root)
+    attempts = Attempted(driver.client)
+    path = f"/projects/{driver.project_id}/workflows/fix/invoke"
+    asked = {"n": 3, "models": ["main", "other"]}
+    run = await attempts.call("POST", path, 201, inputs={"what": "the parser"}, attempts=asked)
+    attempts.group = run["attempts"]
+    assert run["id"] == attempts.items[0]["workflow_run_id"]
+    await attempts.until_done()
+    assert attempts.states == ["succeeded"] * 3
+    for one in attempts.items:
+        ended = await attempts.call("GET", f"/workflow-runs/{one['workflow_run_id']}")
+        assert (ended["state"], ended["session_id"]) == ("succeeded", one["session_id"])
+        assert ended["output"] == "Done."
+    texts = [(await attempts.root(one) / "result.txt").read_text() for one in attempts.ids]
+    assert texts == ["fixed\n", "worse\n", "fixed\n"]
+    said = (await driver.call("GET", f"/sessions/{attempts.ids[1]}/messages"))["items"]
+    assert json.dumps("the parser") in said[0]["content"]
+    await attempts.pick(attempts.ids[1])
+    assert (root / "result.txt").read_text() == "worse\n"
+    assert await attempts.workspaces() == ["discarded", "merged", "discarded"]
