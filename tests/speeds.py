@@ -16,7 +16,10 @@ from functools import cache
 SLOW: tuple[str, ...] = (
     "tests/attacks/test_attacks.py",
     "tests/harness/workspaces/",
+    "tests/harness/attempts/",
+    "tests/e2e/test_kill_attempts.py",
     "tests/cli/test_workspace.py",
+    "tests/cli/test_attempts.py",
     "tests/e2e/test_replicas.py",
     "tests/e2e/test_replicas_forwarding.py",
     "tests/api/test_forwarding.py",
@@ -988,6 +991,7 @@ server of a language, a further tier, database, client or address, a further sha
 REPEATED: tuple[str, ...] = (
     "tests/harness/test_busy_daemon.py",
     "tests/tools/debug/test_ruby_stories.py",
+    "tests/e2e/test_kill_attempts.py",
     "tests/harness/changes/test_kills.py",
     "tests/e2e/test_kill.py",
     "tests/e2e/test_git_kills.py",

@@ -142,7 +142,7 @@ async def pick(
         numbers = {one["number"]: one["session_id"] for one in found["attempts"]}
         if int(attempt) not in numbers:
             there = ", ".join(str(number) for number in sorted(numbers))
-            raise CommandFailed(f"{found['id']} has no attempt {attempt}; there are {there}.")
+            raise CommandFailed("not_found", f"{found['id']} has no attempt {attempt}; there are {there}.")
         session_id = numbers[int(attempt)]
     body: dict[str, Any] = {"session_id": session_id, "into": into, "strategy": strategy, "dry_run": dry_run}
     body |= {} if message is None else {"message": message}
@@ -167,7 +167,8 @@ async def _path_of(daemon: Connected, attempts: str) -> str:
     path = f"/projects/{path_part(await daemon.project_id())}/attempts"
     items = (await daemon.client.request("GET", f"{path}?limit=1"))["items"]
     if not items:
-        raise CommandFailed("The project has no attempts; `kaged attempts new TEXT` starts some.")
+        why = "The project has no attempts; `kaged attempts new TEXT` starts some."
+        raise CommandFailed("not_found", why)
     return f"/attempts/{path_part(items[0]['id'])}"
 
 

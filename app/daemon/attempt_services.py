@@ -40,4 +40,5 @@ def open_attempts(
         checks,
         Picking(record, sessions, workspaces, workflows, checks),
         folders.changes.list,
+        sessions,
     )

@@ -63,8 +63,12 @@ class Picking:
         `dry_run` only say what that does. One that is picked stays so. Raises `NotFound`, and `Conflict` as a
         merge does."""
         lock = self._locks.setdefault(group_id, asyncio.Lock())
-        async with lock:
-            return await self._pick(group_id, session_id, wish, actor)
+        try:
+            async with lock:
+                return await self._pick(group_id, session_id, wish, actor)
+        finally:
+            if not lock.locked():
+                self._locks.pop(group_id, None)
 
     async def _pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         group = await self._record.group(group_id)

@@ -9,9 +9,10 @@ from typing import Any
 
 from app.errors import NotFound
 from app.events.sessions import AttemptChecked
+from app.harness.sessions.recovery import REASON as DAEMON_RESTART
 from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
-from app.states import AttemptsState, CheckState, move
+from app.states import AttemptsState, CheckState, SessionState, move
 from app.storage.models import Attempt, AttemptGroup, AuditEvent
 from app.storage.pages import Page
 from app.storage.storage import Storage
@@ -50,6 +51,19 @@ class AttemptRecord:
             wanted = [one for one in groups if project_id in (None, one.project_id)]
             found = uow.attempts.of_groups([one.id for one in wanted])
             return [(group, [one for one in found if one.group_id == group.id]) for group in wanted]
+
+        return await self.storage.read(read)
+
+    async def cut_off(self, project_id: str | None) -> list[str]:
+        """Return the sessions of open groups whose run the end of the daemon has cut off; of one project when
+        given. Those of workflows are left out."""
+        found = await self.in_state(AttemptsState.OPEN, project_id)
+        ids = [one.session_id for _, group in found for one in group if one.workflow_run_id is None]
+
+        def read(uow: UnitOfWork) -> list[str]:
+            rows = (uow.sessions.get(one) for one in ids)
+            paused = [row for row in rows if row is not None and row.state == SessionState.PAUSED.value]
+            return [row.id for row in paused if row.state_reason == DAEMON_RESTART]
 
         return await self.storage.read(read)
 

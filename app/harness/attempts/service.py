@@ -6,22 +6,26 @@ Owns: what operators do with them, and that each step goes to its end. Never: ho
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from app.errors import Conflict
+from app.errors import Conflict, KagedError
 from app.harness.attempts.checks import Checks
 from app.harness.attempts.comparison import Comparison, compared, with_changes
 from app.harness.attempts.following import Following
-from app.harness.attempts.picking import Picked, Picking
+from app.harness.attempts.picking import DAEMON, Picked, Picking
 from app.harness.attempts.record import AttemptRecord
 from app.harness.attempts.starting import Started, Starting
 from app.harness.attempts.wish import AttemptsWish, FirstMessage
 from app.harness.changes.service import Changes
 from app.harness.issues.author import Author
+from app.harness.sessions.session_manager import SessionManager
 from app.harness.workspaces.merging import MergeWish
 from app.states import AttemptsState
 from app.storage.pages import Page
+
+log = logging.getLogger("kaged.attempts")
 
 T = TypeVar("T")
 
@@ -37,6 +41,7 @@ class Attempts:
         checks: Checks,
         picking: Picking,
         changes: Changes,
+        sessions: SessionManager,
     ) -> None:
         self._record = record
         self._starting = starting
@@ -44,6 +49,7 @@ class Attempts:
         self._checks = checks
         self._picking = picking
         self._changes = changes
+        self._sessions = sessions
         self._steps: set[asyncio.Task[Any]] = set()
 
     async def start(self, project_id: str | None = None) -> None:
@@ -51,6 +57,15 @@ class Attempts:
         have been recovered."""
         await self._picking.recover(project_id)
         await self._following.start(project_id)
+        await self._go_on(project_id)
+
+    async def _go_on(self, project_id: str | None) -> None:
+        """Let attempts go on that the end of the daemon has cut off. Runs of workflows do so themselves."""
+        for session_id in await self._record.cut_off(project_id):
+            try:
+                await self._sessions.resume(session_id, actor=DAEMON)
+            except KagedError as problem:
+                log.error("the attempt %s cannot go on: %s", session_id, problem.message)
 
     async def aclose(self) -> None:
         """Begin nothing more, and await what operators have begun."""

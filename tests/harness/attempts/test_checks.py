@@ -125,3 +125,37 @@ async def test_runs_of_a_workflow_are_attempts(driver: Driver, fake: FakeProvide
     await attempts.pick(attempts.ids[1])
     assert (root / "result.txt").read_text() == "worse\n"
     assert await attempts.workspaces() == ["discarded", "merged", "discarded"]
+
+
+@pytest.mark.needs("cages")
+async def test_an_attempt_whose_workspace_is_still_being_created_is_given_up(
+    driver: Driver, fake: FakeProvider, tmp_path: Path
+) -> None:
+    fake.script(*[answer] * 40)
+    root = write_repository(tmp_path / "slow")
+    setup = "while [ ! -e go.log ]; do sleep 0.05; done"
+    yaml = PROJECT_YAML.replace("shop", "slow") + f"workspace:\n  setup: {json.dumps(setup)}\n"
+    (root / ".kaged" / "project.yaml").write_text(yaml)
+    git(root, "commit", "-qam", "a setup")
+    await driver.load(root)
+    attempts = Attempted(driver.client)
+    await attempts.start(driver.project_id, "Fix it.", n=2, base="working")
+    first, second = attempts.ids
+    place = await attempts.root(first)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not (place / ".git").exists():  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.05)
+    (place / "go.log").write_text("")
+    await attempts.until(lambda group: group["attempts"][0]["state"] == "succeeded")
+    assert attempts.states == ["succeeded", "making"]
+    picked = await attempts.pick(first)
+    assert (picked["attempts"]["state"], picked["discarded"]) == ("picked", [second])
+    shown = await attempts.call("GET", f"/sessions/{second}/workspace")
+    assert shown["state"] == "discarded" and shown["removed_at"] is not None
+    assert [one.name for one in (tmp_path / "data" / "workspaces").glob("*/*")] == [place.parent.name]
+    pins = git(root, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/kaged").split()
+    assert pins == [place.parent.name]
+    undone = await attempts.call("POST", f"/sessions/{second}/workspace/undo", 409)
+    assert undone["error"]["details"]["reason"] == "workspace_removed"
+    session = await driver.call("GET", f"/sessions/{second}")
+    assert (session["state"], session["state_reason"]) == ("idle", "cancelled")
