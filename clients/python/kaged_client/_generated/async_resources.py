@@ -85,6 +85,112 @@ class AsyncAccess:
         )
 
 
+class AsyncAttempts:
+    """Operations: attempts."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def cancel(self, attempts_id: str) -> models.AttemptsAnswer:
+        """Cancel attempts.
+
+        Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
+        picked, or goes on with another message.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/attempts/{part(attempts_id)}/cancel"), models.AttemptsAnswer
+        )
+
+    async def get(self, attempts_id: str) -> models.AttemptsAnswer:
+        """Compare attempts.
+
+        The state of each, what it has changed, its check, tokens, cost and duration.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/attempts/{part(attempts_id)}"), models.AttemptsAnswer
+        )
+
+    def list(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.AttemptsAnswer]:
+        """List a project's attempts, newest first.
+
+        Without `changes` and the output of checks.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/attempts",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.AttemptsAnswer,
+        )
+
+    async def pick(
+        self,
+        attempts_id: str,
+        *,
+        session_id: str,
+        conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        dry_run: bool | Omit = OMIT,
+        into: str | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        strategy: Literal["squash", "merge"] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.PickAnswer:
+        """Merge one attempt and discard the others.
+
+        Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
+        discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
+        `conflict` (`already_picked`).
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/attempts/{part(attempts_id)}/pick",
+                body=given(
+                    {
+                        "conflicts": conflicts,
+                        "dry_run": dry_run,
+                        "into": into,
+                        "message": message,
+                        "session_id": session_id,
+                        "strategy": strategy,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.PickAnswer,
+        )
+
+    async def start(
+        self,
+        project_id: str,
+        *,
+        attempts: models.AskAttempts | Mapping[str, Any],
+        content: str,
+        title: str | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.AttemptsAnswer:
+        """Start attempts at a task.
+
+        Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
+        that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+        `attempts`.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/attempts",
+                body=given({"attempts": attempts, "content": content, "title": title}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.AttemptsAnswer,
+        )
+
+
 class AsyncChanges:
     """Operations: changes."""
 
@@ -134,6 +240,22 @@ class AsyncChanges:
                 query={"since": since, "limit": limit, "cursor": cursor},
             ),
             models.ChangeAnswer,
+        )
+
+    def list_reverts(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncItems[models.RevertAnswer]:
+        """List a session's reverts, newest first.
+
+        Also those that are undone (`undone_at`).
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/reverts",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.RevertAnswer,
         )
 
     async def revert(
@@ -655,7 +777,7 @@ class AsyncGit:
 
         With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
         `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-        `hook_failed` (with `output`), `git_refused`.
+        `hook_failed` (with `output`), `git_failed`.
         """
         return await self._transport.model(
             Call(
@@ -760,7 +882,7 @@ class AsyncGit:
         """Stage files or hunks.
 
         A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-        `changed_since`, `conflicts`, `filtered`, `git_refused`.
+        `changed_since`, `conflicts`, `filtered`, `git_failed`.
         """
         return await self._transport.model(
             Call(
@@ -779,7 +901,7 @@ class AsyncGit:
         """Switch to a branch.
 
         Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-        `operation_in_progress`, `filtered`, `git_refused`.
+        `operation_in_progress`, `filtered`, `git_failed`.
         """
         return await self._transport.model(
             Call(
@@ -803,7 +925,7 @@ class AsyncGit:
     ) -> models.GitStagingAnswer:
         """Unstage files or hunks.
 
-        Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`.
+        Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_failed`.
         """
         return await self._transport.model(
             Call(
@@ -1461,6 +1583,7 @@ class AsyncMessages:
         *,
         content: str,
         attachments: Sequence[models.ImageAttachment | Mapping[str, Any]] | Omit = OMIT,
+        attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         mode: Literal["queue", "steer", "reject"] | None | Omit = OMIT,
         model: str | None | Omit = OMIT,
         idempotency_key: str | None = None,
@@ -1468,13 +1591,21 @@ class AsyncMessages:
         """Post a message to a session.
 
         Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
-        queued or steers the active run.
+        queued or steers the active run, or becomes the first message of `attempts`.
         """
         return await self._transport.model(
             Call(
                 "POST",
                 f"/api/v1/sessions/{part(session_id)}/messages",
-                body=given({"attachments": attachments, "content": content, "mode": mode, "model": model}),
+                body=given(
+                    {
+                        "attachments": attachments,
+                        "attempts": attempts,
+                        "content": content,
+                        "mode": mode,
+                        "model": model,
+                    }
+                ),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2267,6 +2398,7 @@ class AsyncWorkflows:
         project_id: str,
         workflow: str,
         *,
+        attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         inputs: Mapping[str, Any] | Omit = OMIT,
         issue_number: int | None | Omit = OMIT,
         idempotency_key: str | None = None,
@@ -2280,7 +2412,7 @@ class AsyncWorkflows:
             Call(
                 "POST",
                 f"/api/v1/projects/{part(project_id)}/workflows/{part(workflow)}/invoke",
-                body=given({"inputs": inputs, "issue_number": issue_number}),
+                body=given({"attempts": attempts, "inputs": inputs, "issue_number": issue_number}),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2427,6 +2559,7 @@ class AsyncResources:
 
     def __init__(self, transport: AsyncTransport) -> None:
         self.access = AsyncAccess(transport)
+        self.attempts = AsyncAttempts(transport)
         self.changes = AsyncChanges(transport)
         self.checkpoints = AsyncCheckpoints(transport)
         self.commands = AsyncCommands(transport)

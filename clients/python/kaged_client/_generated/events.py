@@ -8,6 +8,17 @@ from kaged_client._event import BaseEvent, UnknownEvent
 from kaged_client._model import Model
 
 
+class AttemptChecked(Model):
+    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
+    the session goes on and it is due again. `problem` says why it failed.
+    """
+
+    attempts_id: str
+    state: str
+    exit_code: int | None = None
+    problem: str | None = None
+
+
 class BudgetWarning(Model):
     """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
     `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`.
@@ -463,10 +474,13 @@ class SessionRolledBack(Model):
 
 
 class SessionStateChanged(Model):
-    """`SessionStateChanged` of the interface."""
+    """A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
+    does not run; it stays, and goes with the next one.
+    """
 
     previous: str
     state: str
+    detail: str | None = None
     reason: str | None = None
 
 
@@ -801,7 +815,9 @@ class ModelRetryEvent(BaseEvent):
 
 
 class SessionStateEvent(BaseEvent):
-    """The frame `session.state`."""
+    """A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
+    does not run; it stays, and goes with the next one.
+    """
 
     durable: ClassVar[bool] = True
 
@@ -1103,6 +1119,17 @@ class WorkspaceUpdatedEvent(BaseEvent):
     type: Literal["workspace.updated"] = "workspace.updated"
 
 
+class AttemptCheckedEvent(BaseEvent):
+    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
+    the session goes on and it is due again. `problem` says why it failed.
+    """
+
+    durable: ClassVar[bool] = True
+
+    payload: AttemptChecked
+    type: Literal["attempt.checked"] = "attempt.checked"
+
+
 class ChangesUpdatedEvent(BaseEvent):
     """What differs from the session's start is not what it was: `paths` are the files in question, at most
     100. `total`, `additions` and `deletions` are of all changes.
@@ -1160,6 +1187,7 @@ Event: TypeAlias = (
     | MessageEditedEvent
     | MessageRemovedEvent
     | WorkspaceUpdatedEvent
+    | AttemptCheckedEvent
     | ChangesUpdatedEvent
     | UnknownEvent
 )
@@ -1211,5 +1239,6 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "message.edited": MessageEditedEvent,
     "message.removed": MessageRemovedEvent,
     "workspace.updated": WorkspaceUpdatedEvent,
+    "attempt.checked": AttemptCheckedEvent,
     "changes.updated": ChangesUpdatedEvent,
 }

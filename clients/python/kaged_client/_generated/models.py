@@ -75,10 +75,102 @@ class AnswerInteraction(Model):
     """By field name; for a file, the id of its upload."""
 
 
+class AskAttempts(Model):
+    """Several sessions do the same, each in a workspace of its own. All begin with one baseline."""
+
+    n: int
+    """How many; at most `workspaces.max_attempts`."""
+    base: str | None = None
+    """What all begin with, as for a workspace. Default: `working` on a message of a session, `head` otherwise."""
+    budget: AttemptsBudget | None = None
+    check: str | None = None
+    """A shell command that runs in each workspace when its run has ended, as `setup` runs."""
+    check_seconds: int = 600
+    models: list[str] = absent(list)
+    """Aliases or `provider:model`, in turn. Default: the agent's."""
+
+
+class AskedCheck(Model):
+    """`AskedCheck` of the interface."""
+
+    command: str
+    seconds: float
+
+
 class AttachFiles(Model):
     """`AttachFiles` of the interface."""
 
     upload_ids: list[str]
+
+
+class AttemptAnswer(Model):
+    """One attempt: a session in a workspace. `problem` says why it failed. `changes` is null in lists, and
+    when there are no files to look at.
+    """
+
+    branch: str | None
+    changes: CountedChanges | None
+    check: CheckAnswer | None
+    cost_usd: float | None
+    """US dollars; null when no price is known."""
+    duration_ms: int
+    """How long its runs have taken."""
+    model: str | None
+    """The model of its newest run, or the one that it will use."""
+    number: int
+    problem: str | None
+    session_id: str
+    state: Literal[
+        "making",
+        "queued",
+        "running",
+        "waiting",
+        "paused",
+        "checking",
+        "succeeded",
+        "failed",
+        "cancelled",
+        "idle",
+    ]
+    title: str
+    tokens: int
+    workflow_run_id: str | None
+    workspace_id: str | None
+    workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"] | None
+
+
+class AttemptsAnswer(Model):
+    """Attempts at one task. `state` is `running` while any of them has something to do. `tokens` and
+    `cost_usd` are sums. Attempts whose session is deleted are left out.
+    """
+
+    attempts: list[AttemptAnswer]
+    base: str
+    base_commit: str | None
+    """The commit that all begin with."""
+    budget: BudgetAnswer | None
+    check: AskedCheck | None
+    cost_usd: float | None
+    """US dollars, of the calls whose price is known."""
+    created_at: datetime
+    created_by: str
+    id: str
+    picked_at: datetime | None
+    picked_session_id: str | None
+    project_id: str
+    session_id: str | None
+    """The session whose history they go on from."""
+    state: Literal["running", "done", "picking", "picked"]
+    title: str
+    tokens: int
+    workflow: str | None
+
+
+class AttemptsBudget(Model):
+    """What all attempts together may use. Each stops before its next model call once the sum is reached."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
 
 
 class AuditEntry(Model):
@@ -94,6 +186,13 @@ class AuditEntry(Model):
     request_id: str | None
     run_id: str | None
     session_id: str | None
+
+
+class BudgetAnswer(Model):
+    """`BudgetAnswer` of the interface."""
+
+    cost_usd: float | None
+    tokens: int | None
 
 
 class CallTool(Model):
@@ -202,6 +301,18 @@ class Check(Model):
 
     status: Literal["ok", "failed", "absent", "warning"]
     detail: str | None = None
+
+
+class CheckAnswer(Model):
+    """The check of an attempt after its newest run. `problem` says why it failed. `output` is the end of what
+    it wrote, up to 16 KB; null in lists.
+    """
+
+    exit_code: int | None
+    output: str | None
+    problem: str | None
+    seconds: float | None
+    state: Literal["none", "running", "passed", "failed", "stopped"]
 
 
 class CheckpointAnswer(Model):
@@ -394,6 +505,15 @@ class CostSplit(Model):
     primary: float | None
     subagents: float | None
     total: float | None
+
+
+class CountedChanges(Model):
+    """How much an attempt has changed since its first message. `incomplete` says what is not counted."""
+
+    additions: int
+    deletions: int
+    files: int
+    incomplete: str | None
 
 
 class CreateBranch(Model):
@@ -630,8 +750,8 @@ class FileEntry(Model):
     changes: dict[str, int]
     """For a folder: how many files below it are `modified`, `added`, `deleted`, `renamed`, `conflicted` and `untracked`. A folder of which nothing is tracked counts as one."""
     executable: bool
-    git: Literal["M", "A", "D", "R", "U", "?"] | None
-    """Compared with the last commit: modified, added, deleted, renamed, unmerged, or not tracked. Null where nothing has changed. A deleted file is listed, too."""
+    git: Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"] | None
+    """How it differs from the last commit, if it does. A deleted file is listed, too."""
     ignored: bool
     """Whether git ignores it."""
     kind: Literal["file", "folder", "link", "other"]
@@ -776,7 +896,7 @@ class GitDiffAnswer(Model):
     """The diff of one file. It has no hunks when the file is binary, or only its mode differs."""
 
     binary: bool
-    hunks: list[GitHunkAnswer]
+    hunks: list[HunkAnswer]
     new_mode: str | None
     old_mode: str | None
     path: str
@@ -792,9 +912,9 @@ class GitFileAnswer(Model):
     """The earlier path of a staged rename."""
     path: str
     """Relative to the project. A name that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
-    staged: Literal["added", "modified", "deleted", "renamed", "type_changed"] | None
+    staged: Literal["added", "modified", "deleted", "renamed"] | None
     """From the last commit to the index."""
-    unstaged: Literal["added", "modified", "deleted", "renamed", "type_changed"] | None
+    unstaged: Literal["added", "modified", "deleted", "renamed"] | None
     """From the index to the working tree."""
     untracked: bool
 
@@ -807,20 +927,6 @@ class GitHeadAnswer(Model):
     switched: bool
 
 
-class GitHunkAnswer(Model):
-    """A hunk of a diff."""
-
-    digest: str
-    """Identifies the hunk, to stage or unstage it."""
-    header: str
-    lines: list[list[Any]]
-    """The sign of each line and its text; `\\` marks a last line without a newline."""
-    new_lines: int
-    new_start: int
-    old_lines: int
-    old_start: int
-
-
 class GitStagingAnswer(Model):
     """What was staged or unstaged, and the state after it."""
 
@@ -830,7 +936,7 @@ class GitStagingAnswer(Model):
 
 class GitStateAnswer(Model):
     """What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
-    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters.
+    `unavailable`: git failed, for `reason`. Only with `ok` do the entries have `git`.
     """
 
     branch: str | None
@@ -928,7 +1034,7 @@ class HunkAnswer(Model):
     """
 
     digest: str
-    """Identifies this hunk in this state of the file, for a revert."""
+    """Identifies this hunk in this state of the file, to revert, stage or unstage it."""
     header: str
     lines: list[list[Any]]
     new_lines: int
@@ -1013,6 +1119,8 @@ class InteractionAnswer(Model):
 class InvokeWorkflow(Model):
     """`InvokeWorkflow` of the interface."""
 
+    attempts: AskAttempts | None = None
+    """Start several runs, each in a workspace of its own. They take turns as other runs do."""
     inputs: dict[str, Any] | None = None
     """Values by input name; for a `file`, the id of an upload."""
     issue_number: int | None = None
@@ -1371,6 +1479,30 @@ class PermissionAnswer(Model):
     """Null for a rule of the whole project."""
 
 
+class PickAnswer(Model):
+    """What a pick did, or with `dry_run` would do. `discarded` are the sessions whose workspaces are
+    discarded; none when the merge gave conflicts to the agent, or the attempt was picked before.
+    """
+
+    attempts: AttemptsAnswer
+    discarded: list[str]
+    merge: MergeAnswer
+
+
+class PickAttempt(Model):
+    """`PickAttempt` of the interface."""
+
+    session_id: str
+    conflicts: Literal["refuse", "agent"] = "refuse"
+    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
+    dry_run: bool = False
+    into: str = "working_tree"
+    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too."""
+    message: str | None = None
+    strategy: Literal["squash", "merge"] = "squash"
+    """On a branch: one commit, or a merge commit that keeps those of the workspace."""
+
+
 class PluginAnswer(Model):
     """A plugin as one agent declares it."""
 
@@ -1403,6 +1535,8 @@ class PostMessage(Model):
 
     content: str
     attachments: list[ImageAttachment] = absent(list)
+    attempts: AskAttempts | None = None
+    """Let several forks of the session answer the message, each in a workspace of its own. The session itself does not get it. Without `model` and `mode`."""
     mode: Literal["queue", "steer", "reject"] | None = None
     """During an active run: queue the message (`queue`, the default), steer the run at its next message boundary (`steer`), or refuse the message (`reject`)."""
     model: str | None = None
@@ -1410,11 +1544,14 @@ class PostMessage(Model):
 
 
 class PostedMessageAnswer(Model):
-    """The stored message, and the run that it started (null when it was queued or steered)."""
+    """The stored message, and the run that it started (null when it was queued or steered). With `attempts`
+    it is the message of the first attempt.
+    """
 
     message: MessageAnswer
     queued: bool
     run: RunAnswer | None
+    attempts: AttemptsAnswer | None = None
 
 
 class PreviewedMessage(Model):
@@ -1858,6 +1995,15 @@ class StagedRollbackAnswer(Model):
     restored: list[FileChangeAnswer]
 
 
+class StartAttempts(Model):
+    """`StartAttempts` of the interface."""
+
+    attempts: AskAttempts
+    content: str
+    title: str | None = None
+    """The start of each session's title."""
+
+
 class StepAnswer(Model):
     """One model call. `stats` has usage, cost, time to the first token, duration and attempts."""
 
@@ -2185,6 +2331,8 @@ class WorkflowRunAnswer(Model):
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     timeout_seconds: int
     workflow: str
+    attempts: AttemptsAnswer | None = None
+    """The attempts that were started; the run is the first of them."""
 
 
 class WorkflowRunSummary(Model):

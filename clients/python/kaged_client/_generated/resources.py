@@ -83,6 +83,112 @@ class Access:
         return self._transport.model(Call("DELETE", f"/api/v1/tokens/{part(token_id)}"), models.TokenAnswer)
 
 
+class Attempts:
+    """Operations: attempts."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def cancel(self, attempts_id: str) -> models.AttemptsAnswer:
+        """Cancel attempts.
+
+        Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
+        picked, or goes on with another message.
+        """
+        return self._transport.model(
+            Call("POST", f"/api/v1/attempts/{part(attempts_id)}/cancel"), models.AttemptsAnswer
+        )
+
+    def get(self, attempts_id: str) -> models.AttemptsAnswer:
+        """Compare attempts.
+
+        The state of each, what it has changed, its check, tokens, cost and duration.
+        """
+        return self._transport.model(
+            Call("GET", f"/api/v1/attempts/{part(attempts_id)}"), models.AttemptsAnswer
+        )
+
+    def list(
+        self, project_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Items[models.AttemptsAnswer]:
+        """List a project's attempts, newest first.
+
+        Without `changes` and the output of checks.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/attempts",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.AttemptsAnswer,
+        )
+
+    def pick(
+        self,
+        attempts_id: str,
+        *,
+        session_id: str,
+        conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        dry_run: bool | Omit = OMIT,
+        into: str | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        strategy: Literal["squash", "merge"] | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.PickAnswer:
+        """Merge one attempt and discard the others.
+
+        Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
+        discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
+        `conflict` (`already_picked`).
+        """
+        return self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/attempts/{part(attempts_id)}/pick",
+                body=given(
+                    {
+                        "conflicts": conflicts,
+                        "dry_run": dry_run,
+                        "into": into,
+                        "message": message,
+                        "session_id": session_id,
+                        "strategy": strategy,
+                    }
+                ),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.PickAnswer,
+        )
+
+    def start(
+        self,
+        project_id: str,
+        *,
+        attempts: models.AskAttempts | Mapping[str, Any],
+        content: str,
+        title: str | None | Omit = OMIT,
+        idempotency_key: str | None = None,
+    ) -> models.AttemptsAnswer:
+        """Start attempts at a task.
+
+        Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
+        that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+        `attempts`.
+        """
+        return self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/projects/{part(project_id)}/attempts",
+                body=given({"attempts": attempts, "content": content, "title": title}),
+                keyed=True,
+                key=idempotency_key,
+            ),
+            models.AttemptsAnswer,
+        )
+
+
 class Changes:
     """Operations: changes."""
 
@@ -132,6 +238,22 @@ class Changes:
                 query={"since": since, "limit": limit, "cursor": cursor},
             ),
             models.ChangeAnswer,
+        )
+
+    def list_reverts(
+        self, session_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Items[models.RevertAnswer]:
+        """List a session's reverts, newest first.
+
+        Also those that are undone (`undone_at`).
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/reverts",
+                query={"limit": limit, "cursor": cursor},
+            ),
+            models.RevertAnswer,
         )
 
     def revert(
@@ -653,7 +775,7 @@ class Git:
 
         With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
         `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-        `hook_failed` (with `output`), `git_refused`.
+        `hook_failed` (with `output`), `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -756,7 +878,7 @@ class Git:
         """Stage files or hunks.
 
         A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-        `changed_since`, `conflicts`, `filtered`, `git_refused`.
+        `changed_since`, `conflicts`, `filtered`, `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -775,7 +897,7 @@ class Git:
         """Switch to a branch.
 
         Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-        `operation_in_progress`, `filtered`, `git_refused`.
+        `operation_in_progress`, `filtered`, `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -799,7 +921,7 @@ class Git:
     ) -> models.GitStagingAnswer:
         """Unstage files or hunks.
 
-        Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`.
+        Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -1457,6 +1579,7 @@ class Messages:
         *,
         content: str,
         attachments: Sequence[models.ImageAttachment | Mapping[str, Any]] | Omit = OMIT,
+        attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         mode: Literal["queue", "steer", "reject"] | None | Omit = OMIT,
         model: str | None | Omit = OMIT,
         idempotency_key: str | None = None,
@@ -1464,13 +1587,21 @@ class Messages:
         """Post a message to a session.
 
         Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
-        queued or steers the active run.
+        queued or steers the active run, or becomes the first message of `attempts`.
         """
         return self._transport.model(
             Call(
                 "POST",
                 f"/api/v1/sessions/{part(session_id)}/messages",
-                body=given({"attachments": attachments, "content": content, "mode": mode, "model": model}),
+                body=given(
+                    {
+                        "attachments": attachments,
+                        "attempts": attempts,
+                        "content": content,
+                        "mode": mode,
+                        "model": model,
+                    }
+                ),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2251,6 +2382,7 @@ class Workflows:
         project_id: str,
         workflow: str,
         *,
+        attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         inputs: Mapping[str, Any] | Omit = OMIT,
         issue_number: int | None | Omit = OMIT,
         idempotency_key: str | None = None,
@@ -2264,7 +2396,7 @@ class Workflows:
             Call(
                 "POST",
                 f"/api/v1/projects/{part(project_id)}/workflows/{part(workflow)}/invoke",
-                body=given({"inputs": inputs, "issue_number": issue_number}),
+                body=given({"attempts": attempts, "inputs": inputs, "issue_number": issue_number}),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2411,6 +2543,7 @@ class Resources:
 
     def __init__(self, transport: Transport) -> None:
         self.access = Access(transport)
+        self.attempts = Attempts(transport)
         self.changes = Changes(transport)
         self.checkpoints = Checkpoints(transport)
         self.commands = Commands(transport)

@@ -5,6 +5,27 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AttemptChecked
+         * @description The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
+         *     the session goes on and it is due again. `problem` says why it failed.
+         */
+        AttemptChecked: {
+            /** Attempts Id */
+            attempts_id: string;
+            /**
+             * Exit Code
+             * @default null
+             */
+            exit_code?: number | null;
+            /**
+             * Problem
+             * @default null
+             */
+            problem?: string | null;
+            /** State */
+            state: string;
+        };
+        /**
          * BudgetWarning
          * @description A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
          *     `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`.
@@ -784,8 +805,17 @@ export interface components {
             /** Rollback Id */
             rollback_id: string;
         };
-        /** SessionStateChanged */
+        /**
+         * SessionStateChanged
+         * @description A session has another state. With the reason `cannot_run`, `detail` says why the message that waited
+         *     does not run; it stays, and goes with the next one.
+         */
         SessionStateChanged: {
+            /**
+             * Detail
+             * @default null
+             */
+            detail?: string | null;
             /** Previous */
             previous: string;
             /**
@@ -1777,6 +1807,21 @@ export interface components {
             /** @constant */
             type: "workspace.updated";
         };
+        /** attempt.checked */
+        "attempt.checked": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["AttemptChecked"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "attempt.checked";
+        };
         /** changes.updated */
         "changes.updated": {
             agent_path?: string;
@@ -1868,6 +1913,7 @@ export const EVENT_TYPES = [
   "message.edited",
   "message.removed",
   "workspace.updated",
+  "attempt.checked",
   "changes.updated",
 ] as const;
 

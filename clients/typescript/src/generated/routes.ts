@@ -1,6 +1,69 @@
 // Written by `make clients-typescript`. Do not edit.
 
 export interface paths {
+    "/api/v1/attempts/{attempts_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare attempts
+         * @description The state of each, what it has changed, its check, tokens, cost and duration.
+         */
+        get: operations["get_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/attempts/{attempts_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel attempts
+         * @description Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
+         *     picked, or goes on with another message.
+         */
+        post: operations["cancel_attempts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/attempts/{attempts_id}/pick": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge one attempt and discard the others
+         * @description Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
+         *     discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
+         *     `conflict` (`already_picked`).
+         */
+        post: operations["pick_attempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -217,6 +280,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a project's attempts, newest first
+         * @description Without `changes` and the output of checks.
+         */
+        get: operations["list_attempts"];
+        put?: never;
+        /**
+         * Start attempts at a task
+         * @description Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
+         *     that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+         *     `attempts`.
+         */
+        post: operations["start_attempts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/capabilities": {
         parameters: {
             query?: never;
@@ -401,7 +490,7 @@ export interface paths {
          * Commit
          * @description With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
          *     `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-         *     `hook_failed` (with `output`), `git_refused`.
+         *     `hook_failed` (with `output`), `git_failed`.
          */
         post: operations["commit_files"];
         delete?: never;
@@ -442,7 +531,7 @@ export interface paths {
         /**
          * Stage files or hunks
          * @description A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-         *     `changed_since`, `conflicts`, `filtered`, `git_refused`.
+         *     `changed_since`, `conflicts`, `filtered`, `git_failed`.
          */
         post: operations["stage_files"];
         delete?: never;
@@ -483,7 +572,7 @@ export interface paths {
         /**
          * Switch to a branch
          * @description Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-         *     `operation_in_progress`, `filtered`, `git_refused`.
+         *     `operation_in_progress`, `filtered`, `git_failed`.
          */
         post: operations["switch_git_branch"];
         delete?: never;
@@ -503,7 +592,7 @@ export interface paths {
         put?: never;
         /**
          * Unstage files or hunks
-         * @description Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_refused`.
+         * @description Files of the working tree stay as they are. 409: `index_locked`, `changed_since`, `git_failed`.
          */
         post: operations["unstage_files"];
         delete?: never;
@@ -1780,7 +1869,7 @@ export interface paths {
         /**
          * Post a message to a session
          * @description Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the message is
-         *     queued or steers the active run.
+         *     queued or steers the active run, or becomes the first message of `attempts`.
          */
         post: operations["post_message"];
         delete?: never;
@@ -1929,6 +2018,26 @@ export interface paths {
         put?: never;
         /** Resume from a checkpoint */
         post: operations["resume_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/reverts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a session's reverts, newest first
+         * @description Also those that are undone (`undone_at`).
+         */
+        get: operations["list_reverts"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2705,6 +2814,54 @@ export interface components {
             role?: "assistant";
         };
         /**
+         * AskAttempts
+         * @description Several sessions do the same, each in a workspace of its own. All begin with one baseline.
+         * @example {
+         *       "check": "make test",
+         *       "models": [
+         *         "fast",
+         *         "strong"
+         *       ],
+         *       "n": 3
+         *     }
+         */
+        AskAttempts: {
+            /**
+             * Base
+             * @description What all begin with, as for a workspace. Default: `working` on a message of a session, `head` otherwise.
+             */
+            base?: string | null;
+            budget?: components["schemas"]["AttemptsBudget"] | null;
+            /**
+             * Check
+             * @description A shell command that runs in each workspace when its run has ended, as `setup` runs.
+             */
+            check?: string | null;
+            /**
+             * Check Seconds
+             * @default 600
+             */
+            check_seconds?: number;
+            /**
+             * Models
+             * @description Aliases or `provider:model`, in turn. Default: the agent's.
+             * @default []
+             */
+            models?: string[];
+            /**
+             * N
+             * @description How many; at most `workspaces.max_attempts`.
+             */
+            n: number;
+        };
+        /** AskedCheck */
+        AskedCheck: {
+            /** Command */
+            command: string;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
          * AttachFiles
          * @example {
          *       "upload_ids": [
@@ -2715,6 +2872,118 @@ export interface components {
         AttachFiles: {
             /** Upload Ids */
             upload_ids: string[];
+        };
+        /**
+         * AttemptAnswer
+         * @description One attempt: a session in a workspace. `problem` says why it failed. `changes` is null in lists, and
+         *     when there are no files to look at.
+         */
+        AttemptAnswer: {
+            /** Branch */
+            branch: string | null;
+            changes: components["schemas"]["CountedChanges"] | null;
+            check: components["schemas"]["CheckAnswer"] | null;
+            /**
+             * Cost Usd
+             * @description US dollars; null when no price is known.
+             */
+            cost_usd: number | null;
+            /**
+             * Duration Ms
+             * @description How long its runs have taken.
+             */
+            duration_ms: number;
+            /**
+             * Model
+             * @description The model of its newest run, or the one that it will use.
+             */
+            model: string | null;
+            /** Number */
+            number: number;
+            /** Problem */
+            problem: string | null;
+            /** Session Id */
+            session_id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "making" | "queued" | "running" | "waiting" | "paused" | "checking" | "succeeded" | "failed" | "cancelled" | "idle";
+            /** Title */
+            title: string;
+            /** Tokens */
+            tokens: number;
+            /** Workflow Run Id */
+            workflow_run_id: string | null;
+            /** Workspace Id */
+            workspace_id: string | null;
+            /** Workspace State */
+            workspace_state: ("creating" | "ready" | "merging" | "merged" | "kept" | "discarded" | "broken") | null;
+        };
+        /**
+         * AttemptsAnswer
+         * @description Attempts at one task. `state` is `running` while any of them has something to do. `tokens` and
+         *     `cost_usd` are sums. Attempts whose session is deleted are left out.
+         */
+        AttemptsAnswer: {
+            /** Attempts */
+            attempts: components["schemas"]["AttemptAnswer"][];
+            /** Base */
+            base: string;
+            /**
+             * Base Commit
+             * @description The commit that all begin with.
+             */
+            base_commit: string | null;
+            budget: components["schemas"]["BudgetAnswer"] | null;
+            check: components["schemas"]["AskedCheck"] | null;
+            /**
+             * Cost Usd
+             * @description US dollars, of the calls whose price is known.
+             */
+            cost_usd: number | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Picked At */
+            picked_at: string | null;
+            /** Picked Session Id */
+            picked_session_id: string | null;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Session Id
+             * @description The session whose history they go on from.
+             */
+            session_id: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "picking" | "picked";
+            /** Title */
+            title: string;
+            /** Tokens */
+            tokens: number;
+            /** Workflow */
+            workflow: string | null;
+        };
+        /**
+         * AttemptsBudget
+         * @description What all attempts together may use. Each stops before its next model call once the sum is reached.
+         */
+        AttemptsBudget: {
+            /** Cost Usd */
+            cost_usd?: number | null;
+            /** Tokens */
+            tokens?: number | null;
         };
         /** AuditEntry */
         AuditEntry: {
@@ -2744,6 +3013,13 @@ export interface components {
             run_id: string | null;
             /** Session Id */
             session_id: string | null;
+        };
+        /** BudgetAnswer */
+        BudgetAnswer: {
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens */
+            tokens: number | null;
         };
         /**
          * CallTool
@@ -3129,6 +3405,26 @@ export interface components {
              * @enum {string}
              */
             status: "ok" | "failed" | "absent" | "warning";
+        };
+        /**
+         * CheckAnswer
+         * @description The check of an attempt after its newest run. `problem` says why it failed. `output` is the end of what
+         *     it wrote, up to 16 KB; null in lists.
+         */
+        CheckAnswer: {
+            /** Exit Code */
+            exit_code: number | null;
+            /** Output */
+            output: string | null;
+            /** Problem */
+            problem: string | null;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "none" | "running" | "passed" | "failed" | "stopped";
         };
         /**
          * ChecklistAnswer
@@ -3610,6 +3906,20 @@ export interface components {
             subagents: number | null;
             /** Total */
             total: number | null;
+        };
+        /**
+         * CountedChanges
+         * @description How much an attempt has changed since its first message. `incomplete` says what is not counted.
+         */
+        CountedChanges: {
+            /** Additions */
+            additions: number;
+            /** Deletions */
+            deletions: number;
+            /** Files */
+            files: number;
+            /** Incomplete */
+            incomplete: string | null;
         };
         /**
          * CreateBranch
@@ -4115,9 +4425,9 @@ export interface components {
             executable: boolean;
             /**
              * Git
-             * @description Compared with the last commit: modified, added, deleted, renamed, unmerged, or not tracked. Null where nothing has changed. A deleted file is listed, too.
+             * @description How it differs from the last commit, if it does. A deleted file is listed, too.
              */
-            git: ("M" | "A" | "D" | "R" | "U" | "?") | null;
+            git: ("modified" | "added" | "deleted" | "renamed" | "conflicted" | "untracked") | null;
             /**
              * Ignored
              * @description Whether git ignores it.
@@ -4464,7 +4774,7 @@ export interface components {
             /** Binary */
             binary: boolean;
             /** Hunks */
-            hunks: components["schemas"]["GitHunkAnswer"][];
+            hunks: components["schemas"]["HunkAnswer"][];
             /** New Mode */
             new_mode: string | null;
             /** Old Mode */
@@ -4498,12 +4808,12 @@ export interface components {
              * Staged
              * @description From the last commit to the index.
              */
-            staged: ("added" | "modified" | "deleted" | "renamed" | "type_changed") | null;
+            staged: ("added" | "modified" | "deleted" | "renamed") | null;
             /**
              * Unstaged
              * @description From the index to the working tree.
              */
-            unstaged: ("added" | "modified" | "deleted" | "renamed" | "type_changed") | null;
+            unstaged: ("added" | "modified" | "deleted" | "renamed") | null;
             /** Untracked */
             untracked: boolean;
         };
@@ -4520,35 +4830,6 @@ export interface components {
             switched: boolean;
         };
         /**
-         * GitHunkAnswer
-         * @description A hunk of a diff.
-         */
-        GitHunkAnswer: {
-            /**
-             * Digest
-             * @description Identifies the hunk, to stage or unstage it.
-             */
-            digest: string;
-            /** Header */
-            header: string;
-            /**
-             * Lines
-             * @description The sign of each line and its text; `\` marks a last line without a newline.
-             */
-            lines: [
-                " " | "-" | "+" | "\\",
-                string
-            ][];
-            /** New Lines */
-            new_lines: number;
-            /** New Start */
-            new_start: number;
-            /** Old Lines */
-            old_lines: number;
-            /** Old Start */
-            old_start: number;
-        };
-        /**
          * GitStagingAnswer
          * @description What was staged or unstaged, and the state after it.
          */
@@ -4560,7 +4841,7 @@ export interface components {
         /**
          * GitStateAnswer
          * @description What git says of the project. `none`: it is no repository. `pending`: git takes long; ask again.
-         *     `unavailable`: git failed, for `reason`. Only with `ok` do the entries have letters.
+         *     `unavailable`: git failed, for `reason`. Only with `ok` do the entries have `git`.
          */
         GitStateAnswer: {
             /**
@@ -4856,7 +5137,7 @@ export interface components {
         HunkAnswer: {
             /**
              * Digest
-             * @description Identifies this hunk in this state of the file, for a revert.
+             * @description Identifies this hunk in this state of the file, to revert, stage or unstage it.
              */
             digest: string;
             /** Header */
@@ -5048,6 +5329,8 @@ export interface components {
          *     }
          */
         InvokeWorkflow: {
+            /** @description Start several runs, each in a workspace of its own. They take turns as other runs do. */
+            attempts?: components["schemas"]["AskAttempts"] | null;
             /**
              * Inputs
              * @description Values by input name; for a `file`, the id of an upload.
@@ -5879,6 +6162,21 @@ export interface components {
              */
             total: number;
         };
+        /** PageOf[AttemptsAnswer] */
+        PageOf_AttemptsAnswer_: {
+            /** Items */
+            items: components["schemas"]["AttemptsAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
         /** PageOf[AuditEntry] */
         PageOf_AuditEntry_: {
             /** Items */
@@ -6089,6 +6387,21 @@ export interface components {
              */
             total: number;
         };
+        /** PageOf[RevertAnswer] */
+        PageOf_RevertAnswer_: {
+            /** Items */
+            items: components["schemas"]["RevertAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
         /** PageOf[RollbackAnswer] */
         PageOf_RollbackAnswer_: {
             /** Items */
@@ -6241,6 +6554,56 @@ export interface components {
             session_id: string | null;
         };
         /**
+         * PickAnswer
+         * @description What a pick did, or with `dry_run` would do. `discarded` are the sessions whose workspaces are
+         *     discarded; none when the merge gave conflicts to the agent, or the attempt was picked before.
+         */
+        PickAnswer: {
+            attempts: components["schemas"]["AttemptsAnswer"];
+            /** Discarded */
+            discarded: string[];
+            merge: components["schemas"]["MergeAnswer"];
+        };
+        /**
+         * PickAttempt
+         * @example {
+         *       "dry_run": true,
+         *       "into": "working_tree",
+         *       "session_id": "ses_01JZ0000000000000000000000"
+         *     }
+         */
+        PickAttempt: {
+            /**
+             * Conflicts
+             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards.
+             * @default refuse
+             * @enum {string}
+             */
+            conflicts?: "refuse" | "agent";
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * Into
+             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too.
+             * @default working_tree
+             */
+            into?: string;
+            /** Message */
+            message?: string | null;
+            /** Session Id */
+            session_id: string;
+            /**
+             * Strategy
+             * @description On a branch: one commit, or a merge commit that keeps those of the workspace.
+             * @default squash
+             * @enum {string}
+             */
+            strategy?: "squash" | "merge";
+        };
+        /**
          * PluginAnswer
          * @description A plugin as one agent declares it.
          */
@@ -6331,6 +6694,8 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["ImageAttachment"][];
+            /** @description Let several forks of the session answer the message, each in a workspace of its own. The session itself does not get it. Without `model` and `mode`. */
+            attempts?: components["schemas"]["AskAttempts"] | null;
             /** Content */
             content: string;
             /**
@@ -6346,9 +6711,11 @@ export interface components {
         };
         /**
          * PostedMessageAnswer
-         * @description The stored message, and the run that it started (null when it was queued or steered).
+         * @description The stored message, and the run that it started (null when it was queued or steered). With `attempts`
+         *     it is the message of the first attempt.
          */
         PostedMessageAnswer: {
+            attempts?: components["schemas"]["AttemptsAnswer"] | null;
             message: components["schemas"]["MessageAnswer"];
             /** Queued */
             queued: boolean;
@@ -7198,6 +7565,26 @@ export interface components {
             restored: components["schemas"]["FileChangeAnswer"][];
         };
         /**
+         * StartAttempts
+         * @example {
+         *       "attempts": {
+         *         "check": "make test",
+         *         "n": 3
+         *       },
+         *       "content": "Fix the parser."
+         *     }
+         */
+        StartAttempts: {
+            attempts: components["schemas"]["AskAttempts"];
+            /** Content */
+            content: string;
+            /**
+             * Title
+             * @description The start of each session's title.
+             */
+            title?: string | null;
+        };
+        /**
          * StepAnswer
          * @description One model call. `stats` has usage, cost, time to the first token, duration and attempts.
          */
@@ -7803,6 +8190,8 @@ export interface components {
         };
         /** WorkflowRunAnswer */
         WorkflowRunAnswer: {
+            /** @description The attempts that were started; the run is the first of them. */
+            attempts?: components["schemas"]["AttemptsAnswer"] | null;
             /**
              * Cause
              * @enum {string}
@@ -8580,6 +8969,107 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    get_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a group of attempts, `att_...`. */
+                attempts_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptsAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    cancel_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a group of attempts, `att_...`. */
+                attempts_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptsAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    pick_attempt: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The id of a group of attempts, `att_...`. */
+                attempts_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PickAttempt"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PickAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     list_audit: {
         parameters: {
             query?: {
@@ -8952,6 +9442,81 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_attempts: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_AttemptsAnswer_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    start_attempts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartAttempts"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptsAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -12243,7 +12808,7 @@ export interface operations {
                     "application/json": components["schemas"]["PostedMessageAnswer"];
                 };
             };
-            /** @description Stored; the message waits for the active run. */
+            /** @description Stored; the message waits for the active run, or for the workspaces of attempts. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12622,6 +13187,41 @@ export interface operations {
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_reverts: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_RevertAnswer_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -13719,7 +14319,9 @@ export interface operations {
 }
 
 export const KEYED: ReadonlySet<string> = new Set([
+  "POST /api/v1/attempts/{attempts_id}/pick",
   "POST /api/v1/projects/load",
+  "POST /api/v1/projects/{project_id}/attempts",
   "POST /api/v1/projects/{project_id}/git/branches",
   "POST /api/v1/projects/{project_id}/git/commit",
   "POST /api/v1/projects/{project_id}/git/stage",
