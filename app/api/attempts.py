@@ -16,6 +16,7 @@ from app.api.schemas.attempts import AttemptsAnswer, PickAnswer, PickAttempt
 from app.api.schemas.messages import StartAttempts
 from app.api.schemas.model import PageOf
 from app.api.schemas.workspaces import MergeAnswer
+from app.errors import Conflict
 from app.harness.attempts.starting import Started
 from app.harness.attempts.wish import FirstMessage
 from app.harness.workspaces.merging import conflict_message
@@ -82,7 +83,13 @@ async def pick_attempt(
     attempts, workspaces = services.management.attempts, services.management.folders.workspaces
     if body.conflicts == "agent":
         await services.sessions.require_open(body.session_id)
-    picked = await attempts.pick(attempts_id, body.session_id, body.wish(), principal.actor)
+    if body.hooks:
+        services.projects.require_trusted((await attempts.stored(attempts_id)).group.project_id)
+    try:
+        picked = await attempts.pick(attempts_id, body.session_id, body.wish(), principal.actor)
+    except Conflict as refusal:
+        refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
+        raise
     if picked.merged.given:
         text = conflict_message(picked.merged)
         await services.sessions.post_message(body.session_id, text, actor=principal.actor)

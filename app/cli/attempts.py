@@ -14,6 +14,7 @@ import click
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import find_session
 from app.cli.daemon_address import path_part
+from app.cli.git import HOOK_SECONDS, print_hook_output
 from app.cli.output import CommandFailed, CommandGroup, print_table, print_text
 from app.cli.workspace import print_merge
 
@@ -111,9 +112,11 @@ async def show(daemon: Connected, attempts: str, wait: bool) -> None:
     show_default=True,
     help="`working_tree` (the checkout's files, uncommitted), or a branch.",
 )
+@click.option("--create", is_flag=True, help="Create the branch of --into if it does not exist.")
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
               help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
+@click.option("--hooks", is_flag=True, help="Run the hooks of the repository for the commit on a branch.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
 @click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
@@ -123,8 +126,10 @@ async def pick(
     attempt: str,
     attempts: str,
     into: str,
+    create: bool,
     strategy: str,
     message: str | None,
+    hooks: bool,
     dry_run: bool,
     to_agent: bool,
     diff: bool,
@@ -146,8 +151,15 @@ async def pick(
         session_id = numbers[int(attempt)]
     body: dict[str, Any] = {"session_id": session_id, "into": into, "strategy": strategy, "dry_run": dry_run}
     body |= {} if message is None else {"message": message}
+    body |= {"create": True} if create else {}
     body |= {"conflicts": "agent"} if to_agent else {}
-    answer = await daemon.client.request("POST", f"{path}/pick", body=body)
+    body |= {"hooks": True} if hooks else {}
+    seconds = HOOK_SECONDS if hooks else None
+    try:
+        answer = await daemon.client.request("POST", f"{path}/pick", body=body, seconds=seconds)
+    except CommandFailed as failure:
+        print_hook_output(failure)
+        raise
     daemon.show(answer, lambda said: _print_pick(said, diff=diff))
     return 1 if answer["merge"]["conflicts"] or answer["merge"]["blocked"] else 0
 

@@ -20,6 +20,7 @@ from app.harness.sessions.session_manager import SessionManager
 from app.harness.workflows.service import WorkflowService
 from app.harness.workspaces.merging import Merged, MergeWish
 from app.harness.workspaces.service import Workspaces
+from app.keyed_locks import KeyedLocks
 from app.states import AttemptsState, CheckState, WorkspaceState
 from app.storage.models import Attempt, AttemptGroup, Workspace
 
@@ -56,19 +57,14 @@ class Picking:
         self._workspaces = workspaces
         self._workflows = workflows
         self._checks = checks
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: KeyedLocks[str] = KeyedLocks()
 
     async def pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         """Merge one attempt, then discard the others; nothing is discarded when the merge is refused. With
         `dry_run` only say what that does. One that is picked stays so. Raises `NotFound`, and `Conflict` as a
         merge does."""
-        lock = self._locks.setdefault(group_id, asyncio.Lock())
-        try:
-            async with lock:
-                return await self._pick(group_id, session_id, wish, actor)
-        finally:
-            if not lock.locked():
-                self._locks.pop(group_id, None)
+        async with self._locks.holding(group_id):
+            return await self._pick(group_id, session_id, wish, actor)
 
     async def _pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         group = await self._record.group(group_id)
