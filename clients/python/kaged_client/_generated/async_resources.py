@@ -132,7 +132,9 @@ class AsyncAttempts:
         *,
         session_id: str,
         conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
         into: str | Omit = OMIT,
         message: str | None | Omit = OMIT,
         strategy: Literal["squash", "merge"] | Omit = OMIT,
@@ -151,7 +153,9 @@ class AsyncAttempts:
                 body=given(
                     {
                         "conflicts": conflicts,
+                        "create": create,
                         "dry_run": dry_run,
+                        "hooks": hooks,
                         "into": into,
                         "message": message,
                         "session_id": session_id,
@@ -2519,7 +2523,9 @@ class AsyncWorkspaces:
         session_id: str,
         *,
         conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
         into: str | Omit = OMIT,
         message: str | None | Omit = OMIT,
         strategy: Literal["squash", "merge"] | Omit = OMIT,
@@ -2537,7 +2543,9 @@ class AsyncWorkspaces:
                 body=given(
                     {
                         "conflicts": conflicts,
+                        "create": create,
                         "dry_run": dry_run,
+                        "hooks": hooks,
                         "into": into,
                         "message": message,
                         "strategy": strategy,

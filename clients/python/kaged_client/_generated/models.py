@@ -1380,10 +1380,15 @@ class MergeWorkspace(Model):
 
     conflicts: Literal["refuse", "agent"] = "refuse"
     """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
+    create: bool = False
+    """Create the branch `into` if it does not exist. It starts at the commit that is checked out."""
     dry_run: bool = False
+    hooks: bool = False
+    """Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted."""
     into: str = "working_tree"
-    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too."""
+    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too."""
     message: str | None = None
+    """The message of the commit on a branch. Default: the name of the workspace's branch."""
     strategy: Literal["squash", "merge"] = "squash"
     """On a branch: one commit, or a merge commit that keeps those of the workspace."""
 
@@ -1495,10 +1500,15 @@ class PickAttempt(Model):
     session_id: str
     conflicts: Literal["refuse", "agent"] = "refuse"
     """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
+    create: bool = False
+    """Create the branch `into` if it does not exist. It starts at the commit that is checked out."""
     dry_run: bool = False
+    hooks: bool = False
+    """Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted."""
     into: str = "working_tree"
-    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too."""
+    """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too."""
     message: str | None = None
+    """The message of the commit on a branch. Default: the name of the workspace's branch."""
     strategy: Literal["squash", "merge"] = "squash"
     """On a branch: one commit, or a merge commit that keeps those of the workspace."""
 

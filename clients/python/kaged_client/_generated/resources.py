@@ -130,7 +130,9 @@ class Attempts:
         *,
         session_id: str,
         conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
         into: str | Omit = OMIT,
         message: str | None | Omit = OMIT,
         strategy: Literal["squash", "merge"] | Omit = OMIT,
@@ -149,7 +151,9 @@ class Attempts:
                 body=given(
                     {
                         "conflicts": conflicts,
+                        "create": create,
                         "dry_run": dry_run,
+                        "hooks": hooks,
                         "into": into,
                         "message": message,
                         "session_id": session_id,
@@ -2503,7 +2507,9 @@ class Workspaces:
         session_id: str,
         *,
         conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
         into: str | Omit = OMIT,
         message: str | None | Omit = OMIT,
         strategy: Literal["squash", "merge"] | Omit = OMIT,
@@ -2521,7 +2527,9 @@ class Workspaces:
                 body=given(
                     {
                         "conflicts": conflicts,
+                        "create": create,
                         "dry_run": dry_run,
+                        "hooks": hooks,
                         "into": into,
                         "message": message,
                         "strategy": strategy,

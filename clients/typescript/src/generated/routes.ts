@@ -4888,6 +4888,11 @@ export interface components {
             /** Items */
             items: components["schemas"]["GitFileAnswer"][];
             /**
+             * Left Out
+             * @description Files of the daemon in the project, such as its settings. No git that kaged runs sees them, so whether they differ is not known.
+             */
+            left_out: string[];
+            /**
              * Next Cursor
              * @description Send it as `cursor` to get the next page; null on the last page.
              */
@@ -5954,17 +5959,32 @@ export interface components {
              */
             conflicts?: "refuse" | "agent";
             /**
+             * Create
+             * @description Create the branch `into` if it does not exist. It starts at the commit that is checked out.
+             * @default false
+             */
+            create?: boolean;
+            /**
              * Dry Run
              * @default false
              */
             dry_run?: boolean;
             /**
+             * Hooks
+             * @description Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted.
+             * @default false
+             */
+            hooks?: boolean;
+            /**
              * Into
-             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too.
+             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too.
              * @default working_tree
              */
             into?: string;
-            /** Message */
+            /**
+             * Message
+             * @description The message of the commit on a branch. Default: the name of the workspace's branch.
+             */
             message?: string | null;
             /**
              * Strategy
@@ -6581,17 +6601,32 @@ export interface components {
              */
             conflicts?: "refuse" | "agent";
             /**
+             * Create
+             * @description Create the branch `into` if it does not exist. It starts at the commit that is checked out.
+             * @default false
+             */
+            create?: boolean;
+            /**
              * Dry Run
              * @default false
              */
             dry_run?: boolean;
             /**
+             * Hooks
+             * @description Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted.
+             * @default false
+             */
+            hooks?: boolean;
+            /**
              * Into
-             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise an existing branch, which gets a commit. If it is checked out, its files change, too.
+             * @description `working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too.
              * @default working_tree
              */
             into?: string;
-            /** Message */
+            /**
+             * Message
+             * @description The message of the commit on a branch. Default: the name of the workspace's branch.
+             */
             message?: string | null;
             /** Session Id */
             session_id: string;
