@@ -24,6 +24,12 @@ from app.workspace import Workspace
 from app.workspace.any_names import address_of, shown
 from app.workspace.own_places import is_own, own_names
 
+UNCOMMITTED = "it has uncommitted changes"
+TAKEN = "it is not a file in the checkout"
+FOLDER_TAKEN = "a folder above it is not a folder in the checkout"
+MOVABLE = frozenset({UNCOMMITTED, TAKEN, FOLDER_TAKEN})
+"""Why a file is blocked that a user can move out of the way; the other reasons stay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
@@ -136,7 +142,7 @@ class Bringer:
             if own:
                 own &= {one.path for one in await differences(self._git, tree, ours)}
         staged = await self._staged(start, wanted, known)
-        return dict.fromkeys((*own, *staged), "it has uncommitted changes")
+        return dict.fromkeys((*own, *staged), UNCOMMITTED)
 
     async def _staged(self, start: str, wanted: set[bytes], known: Collection[str]) -> set[bytes]:
         git_dir = self._checkout.git_dir
@@ -208,13 +214,13 @@ def _no_files(checkout: Checkout, paths: Sequence[bytes]) -> dict[bytes, str]:
             if status is None:
                 break
             if not stat.S_ISDIR(status.st_mode):
-                found[path] = "a folder above it is not a folder in the checkout"
+                found[path] = FOLDER_TAKEN
                 break
             above = at
         else:
             status = _status(os.path.join(above, name))
             if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
-                found[path] = "it is not a file in the checkout"
+                found[path] = TAKEN
     return found
 
 

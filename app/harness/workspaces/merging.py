@@ -15,7 +15,7 @@ from typing import Any, Literal
 from app.errors import Conflict
 from app.harness.workspaces.agents_commits import take_in
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
-from app.harness.workspaces.bringing import Bringer, Bringing, Checkout
+from app.harness.workspaces.bringing import MOVABLE, Bringer, Bringing, Checkout
 from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
@@ -76,9 +76,10 @@ class Prepared:
         blocked = self.answer.blocked or {}
         if blocked:
             first = next(iter(blocked.values()))
+            way = "Commit, stash or move it" if first in MOVABLE else "Undo that change in the workspace"
             raise Conflict(
-                f"The merge is blocked by {_named(list(blocked))} in the checkout ({first}). Commit, stash "
-                "or move it, then merge again.",
+                f"The merge is blocked by {_named(list(blocked))} in the checkout ({first}). {way}, then "
+                "merge again; or keep the branch and merge it with git.",
                 reason="checkout_in_the_way",
                 details={"paths": dict(list(blocked.items())[:MAX_SHOWN])},
             )

@@ -127,7 +127,9 @@ class Workspaces:
         """As `find`; raises `NotFound` when there is none."""
         found = await self._record.of_session(session_id)
         if found is None:
-            raise NotFound("The session works in the project's own folder.", reason="workspace_shared")
+            raise NotFound(
+                "The session works in the project's folder: it has no workspace.", reason="workspace_shared"
+            )
         return found
 
     async def get(self, workspace_id: str) -> Workspace:
@@ -238,12 +240,12 @@ class Workspaces:
     def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
         if not self._tools.holds(row):
             raise Conflict(
-                f"The workspace {row.root} is in the data folder of another daemon.",
+                f"The workspace {row.root} is in the data folder of another daemon: ask that daemon.",
                 reason="workspace_elsewhere",
             )
         if S(row.state) not in states:
             raise Conflict(
-                f"The workspace is {row.state}: this is possible when it is {' or '.join(states)}.",
+                f"The workspace is {row.state}, and this needs one that is {' or '.join(states)}.",
                 reason="invalid_transition",
                 details={"state": row.state, "legal": sorted(states)},
             )

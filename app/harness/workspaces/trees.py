@@ -72,7 +72,7 @@ async def join(git: GitFolder, base: str, ours: str, theirs: str) -> Joined:
     except GitProblem as problem:
         if problem.exit_code == _USAGE:
             raise Conflict(
-                "Bringing a workspace back needs git 2.38 or later on the daemon's machine.",
+                "A merge needs git 2.38 or later on the daemon's machine.",
                 reason="git_too_old",
             ) from None
         if problem.exit_code != 1:
