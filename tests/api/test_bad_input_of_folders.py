@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from app.storage.pages import encode_cursor
 from tests.driver.sessions import write_project
@@ -29,22 +30,8 @@ NAMES = [
     "\u202e",
     ".",
 ]
-NUMBERS: list[Any] = [-1, 0, 2**31, 2**63, 10**400, "x", 1.5, True, [], {}]
-TYPES: list[Any] = [
-    None,
-    True,
-    7,
-    10**400,
-    [],
-    {},
-    [[]],
-    "",
-    "\0",
-    ["\0"],
-    ["\ud800"],
-    "\ud800",
-    ["x" * 9000],
-]
+NUMBERS: list[Any] = [-1, 2**31, 2**63, 10**400, "x"]
+TYPES: list[Any] = [None, True, 10**400, [], {}, "", ["\0"], "\ud800", ["x" * 9000]]
 BASES = [
     "a\0b",
     "main\nx",
@@ -54,15 +41,10 @@ BASES = [
     "..",
     "main..main",
     "HEAD:README.md",
-    ":/x",
     "^main",
     "x" * 200,
-    "refs/heads/",
-    "main^{tree}",
     "main@{1.year.ago}",
     "*",
-    "[",
-    "\\",
     "\u202e",
     "--all",
     "HEAD~99999999999",
@@ -163,6 +145,7 @@ def named_files(project: str, session: str) -> Iterator[tuple[str, str, dict[str
         yield "GET", f"{session}/changes/{path}", {}
 
 
+@pytest.mark.timeout(600)
 async def test_no_request_is_an_error_of_the_daemon(client: httpx2.AsyncClient, tmp_path: Path) -> None:
     root = write_project(tmp_path / "desk")
     git(root, "init", "-q", "-b", "main"), git(root, "config", "user.name", "Ada")
