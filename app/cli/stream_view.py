@@ -52,6 +52,7 @@ class StreamView:
     _status: bool = False
     _failed_with: str | None = None
     _cancelling: bool = False
+    _workspace_line: str = ""
     _subagents: SubagentView = field(default_factory=SubagentView)
 
     def show(self, frame: ReceivedFrame) -> None:
@@ -276,7 +277,10 @@ class StreamView:
             self.note(f"✗ the workspace is broken: {detail}", color="red")
         elif state in ("creating", "ready"):
             step = f" ({payload['step']})" if payload.get("step") else ""
-            self.note(f"… workspace {state}{step}" + (f": {detail}" if detail else ""), dim=True)
+            line = f"… workspace {state}{step}" + (f": {detail}" if detail else "")
+            if line != self._workspace_line:  # its size and log are noted by further events
+                self._workspace_line = line
+                self.note(line, dim=True)
 
     def _retry(self, payload: Mapping[str, Any]) -> None:
         target, delay = payload.get("fallback_to"), payload.get("delay_ms")
