@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.errors import Conflict
+from app.harness.workspaces.creation import Creation
 from tests.driver.sessions import Driver, driven
 from tests.driver.workspaces import PINS, digest_of, git, new_workplace, write_repository
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
@@ -52,3 +55,32 @@ async def test_agents_commit_in_a_workspace_that_the_daemon_has_made(
             not place.root.exists()
             and driver.daemon.services.projects.workspaces.first_port(place.root) is None
         )
+
+
+async def test_a_message_that_waits_for_a_workspace_learns_why_that_is_broken(
+    tmp_path: Path,
+    settings_overrides: dict[str, Any],
+    fake: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project, may_fail = write_repository(tmp_path / "shop"), asyncio.Event()
+
+    async def fails(*_: Any) -> None:
+        await may_fail.wait()
+        raise Conflict("There is no room.")
+
+    monkeypatch.setattr(Creation, "make", fails)
+    async with driven(tmp_path / "data", project, **settings_overrides) as driver:
+        await driver.new_session(workspace="worktree")
+        async with driver.watching() as watch:
+            assert (await driver.post("Begin"))["queued"]
+            assert (await watch.until_type("run.queued"))["payload"]["reason"] == "workspace"
+            may_fail.set()
+            ended = (await watch.until_state("idle"))["payload"]
+        why = "The session's workspace could not be created: There is no room. Open another session."
+        assert (ended["reason"], ended["detail"]) == ("cannot_run", why)
+        assert [one["content"] for one in await driver.messages()] == ["Begin"]
+        for method, path, body in (("POST", "/messages", {"content": "Go on"}), ("GET", "/changes", None)):
+            refused = (await driver.session_call(method, path, body, status=409))["error"]
+            assert (refused["message"], refused["details"]["state"]) == (why, "broken")
+        assert not fake.requests
