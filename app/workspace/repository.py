@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MAX_LINE = 4096
+_WORKTREE = re.compile(r'^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$', re.MULTILINE)
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 _MAX_ALTERNATES = 5
 """How far git itself follows repositories that share objects."""
@@ -105,6 +106,28 @@ def _alternates(objects: Path) -> Iterator[Path]:
         other = Path(os.path.realpath(objects / place_of_alternate(line)))
         if line and other.name == "objects" and os.path.isfile(other.parent / "HEAD"):
             yield other
+
+
+def foreign_objects(root: Path) -> list[Path]:
+    """Return the folders from which the repository of `root` has objects, though they lie outside of its
+    working tree. The repository that a linked working tree or a submodule belongs to is none, when it names
+    that tree itself: a `.git` file may name any. Blocks."""
+    folders = repository_folders(root)
+    if folders is None:
+        return []
+    objects = Path(os.path.realpath(folders.common / "objects"))
+    known = [folders.top, *([folders.common] if _names_tree(folders) else [])]
+    places = (objects, *shared_objects(objects))
+    return [one for one in places if not any(one.is_relative_to(other) for other in known)]
+
+
+def _names_tree(folders: RepositoryFolders) -> bool:
+    """Tell whether a repository that lies elsewhere says itself that this working tree is one of its own."""
+    back = first_line(folders.own / "gitdir")
+    if back is not None and folders.own.parent == folders.common / "worktrees":
+        return os.path.realpath(folders.own / back) == str(folders.top / ".git")
+    set_tree = _WORKTREE.search(_beginning_of(folders.own / "config") or "")
+    return set_tree is not None and os.path.realpath(folders.own / set_tree[1]) == str(folders.top)
 
 
 def place_of_alternate(line: str) -> str:

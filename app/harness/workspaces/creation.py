@@ -26,7 +26,7 @@ from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
-from app.harness.workspaces.repository import Repository, refs_within, repository_of
+from app.harness.workspaces.repository import Repository, refs_within, refuse_foreign, repository_of
 from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
 from app.harness.workspaces.trees import commit_tree
 from app.tools.processes.call_processes import CallProcesses
@@ -90,6 +90,8 @@ class Creation:
     async def make(self, wish: Wish, layout: Layout, identity: Mapping[str, str]) -> Made:
         """Make a workspace; raises `GitProblem`, `Conflict` and errors of the operating system."""
         await make_folder(layout)
+        if wish.branch is not None:
+            await refuse_foreign(wish.root)
         git = self.reading(wish.root)
         repository = None if wish.branch is None else await repository_of(git, wish.root)
         if wish.branch is not None and repository is None:

@@ -23,7 +23,7 @@ from app.harness.workspaces.creation import HEAD, WORKING, Wish, without_project
 from app.harness.workspaces.layout import Layout, branch_of
 from app.harness.workspaces.outfit import Fitting
 from app.harness.workspaces.record import WorkspaceRecord
-from app.harness.workspaces.repository import Repository, commit_of, has_folder, repository_of
+from app.harness.workspaces.repository import Repository, commit_of, has_folder, refuse_foreign, repository_of
 from app.harness.workspaces.seeds import SEED, Seeds
 from app.harness.workspaces.sizes import size_of
 from app.harness.workspaces.tools import Tools, words
@@ -67,6 +67,7 @@ class Making:
             if repository is None:
                 kind, branch, commit, base = "copy", None, None, WORKING
             else:
+                await refuse_foreign(root)
                 kind, branch = "worktree", branch_of(workspace_id, title)
                 base = WORKING if repository.head is None else base
                 commit = repository.head

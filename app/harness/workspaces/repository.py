@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.errors import ValidationFailed
+from app.errors import Conflict, ValidationFailed
 from app.harness.git.status import Operation, operation_at
 from app.tools.processes.foreign_text import clean
 from app.tools.processes.git_commands import GitCommands, GitProblem, lines_of
-from app.workspace.repository import repository_folders
+from app.workspace.repository import foreign_objects, repository_folders
 
 CARRIED = (
     "core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase",
@@ -78,6 +78,20 @@ async def repository_of(git: GitCommands, root: Path) -> Repository | None:
         any(name.endswith(".promisor") for name in settings) or "extensions.partialclone" in settings,
         await asyncio.to_thread(operation_at, folders.own),
     )
+
+
+async def refuse_foreign(root: Path) -> None:
+    """Raise `Conflict` when a workspace of the project at `root` would have objects of another repository:
+    agents would read all of that, whatever their cage denies."""
+    foreign = await asyncio.to_thread(foreign_objects, root)
+    if foreign:
+        raise Conflict(
+            f"The repository has its objects from {foreign[0]}, outside of the project. An agent in a "
+            "workspace would read everything there. Copy them first: with `git repack -a -d`, and remove "
+            "`objects/info/alternates`; or move the repository's folder to `.git`.",
+            reason="foreign_repository",
+            details={"places": [str(one) for one in foreign]},
+        )
 
 
 async def _head(git: GitCommands) -> str | None:

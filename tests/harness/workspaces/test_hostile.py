@@ -259,3 +259,40 @@ async def test_the_settings_that_are_looked_at_are_those_that_count(daemon: Daem
         await client.post(f"/api/v1/projects/{driver.project_id}/git/stage", json={"paths": ["README.md"]})
         await client.get(f"/api/v1/projects/{driver.project_id}/files?status=true")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("how", ["file", "link", "alternates", "common"])
+async def test_a_project_that_names_another_repository_gets_no_workspace_of_it(
+    daemon: Daemon, tmp_path: Path, how: str
+) -> None:
+    private = write_repository(tmp_path / "private")
+    root = write_repository(tmp_path / "shop")
+    own = root / ".git"
+    if how == "alternates":
+        (own / "objects" / "info" / "alternates").write_text(f"{private / '.git' / 'objects'}\n")
+    elif how == "common":
+        (own / "commondir").write_text(f"{private / '.git'}\n")
+    else:
+        own.rename(tmp_path / "away")
+        (own.write_text if how == "file" else lambda _: own.symlink_to(private / ".git"))(
+            f"gitdir: {private / '.git'}\n"
+        )
+    async with daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(root)
+        body = {"project_id": driver.project_id, "workspace": {"kind": "worktree"}}
+        answer = await client.post("/api/v1/sessions", json=body)
+        assert answer.status_code == 409, answer.text
+        details = answer.json()["error"]["details"]
+        assert details["reason"] == "foreign_repository"
+        assert details["places"] == [str(private / ".git" / "objects")]
+
+
+async def test_trees_that_their_repository_names_have_workspaces(loaded, tmp_path: Path) -> None:
+    main = write_repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    outer = write_repository(tmp_path / "outer")
+    git(outer, "submodule", "--quiet", "add", str(main), "inner")
+    for root in (tmp_path / "linked", outer / "inner"):
+        place = await loaded(root)
+        assert (place.root / "src" / "shop.py").is_file()
