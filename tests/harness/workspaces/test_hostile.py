@@ -296,3 +296,37 @@ async def test_trees_that_their_repository_names_have_workspaces(loaded, tmp_pat
     for root in (tmp_path / "linked", outer / "inner"):
         place = await loaded(root)
         assert (place.root / "src" / "shop.py").is_file()
+
+
+async def test_the_commands_of_a_rebase_that_somebody_left_are_not_run(
+    daemon: Daemon, loaded, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "shop")
+    place = await loaded(root)
+    ran = tmp_path / "ran"
+
+    def leave_rebase(top: Path) -> None:
+        head, state = git(top, "rev-parse", "HEAD"), top / ".git" / "rebase-merge"
+        state.mkdir()
+        content = {"git-rebase-todo": f"exec touch {ran}\nbreak\n", "done": f"exec touch {ran}\n"}
+        content |= {"head-name": "refs/heads/main", "onto": head, "orig-head": head, "interactive": ""}
+        for name, text in content.items():
+            (state / name).write_text(f"{text}\n")
+
+    leave_rebase(root), leave_rebase(place.root)
+    (place.root / "src" / "shop.py").write_text("changed\n")
+    (root / "README.md").write_text("mine\n")
+    async with daemon.client() as client:
+        session = f"/api/v1/sessions/{place.session_id}"
+        project = f"/api/v1/projects/{place.workspace['project_id']}"
+        assert (await client.get(f"{session}/changes?since=head")).json()["total"] == 1
+        assert (await client.get(f"{project}/git/status")).json()["operation"] == "rebase"
+        staged = await client.post(f"{project}/git/stage", json={"paths": ["README.md"]})
+        assert staged.status_code == 200, staged.text
+        committed = await client.post(f"{project}/git/commit", json={"message": "mine"})
+        assert committed.json()["error"]["details"]["reason"] == "operation_in_progress"
+    await place.merge(dry_run=True)
+    await place.merge()
+    await place.until("merged")
+    await place.post("keep")
+    assert not ran.exists()
