@@ -78,9 +78,17 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
         yield watch
     finally:
         Handle._run = original  # type: ignore[method-assign]
-        gc.unfreeze()
         gc.set_threshold(*thresholds)
+        _freeze_what_stays()
     watch.check()
+
+
+def _freeze_what_stays() -> None:
+    """Collect the garbage of what was frozen, and freeze the rest again, as it was before any test: each
+    collection of a later test would walk all tests and modules."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 class LongestTurn:
@@ -103,7 +111,7 @@ class LongestTurn:
 
     def stop(self) -> float:
         self._task.cancel()
-        gc.unfreeze()
+        _freeze_what_stays()
         return self._seconds
 
 

@@ -176,6 +176,13 @@ async def test_runs_leave_no_task_and_no_file_open(
         assert fake.request_count == 2 * (5 + 5 * RUNS)
 
 
+async def test_collections_of_later_tests_leave_out_what_is_loaded() -> None:
+    with watched_loop():
+        await asyncio.sleep(0)
+    LongestTurn().stop()
+    assert gc.get_freeze_count() > 50_000
+
+
 async def test_the_longest_turn_is_the_loop_threads_own_time() -> None:
     longest = LongestTurn()
     await asyncio.sleep(0)
