@@ -9,8 +9,10 @@ PYTHON ?= $(shell .ci/find-python)
 PORT ?= 7777
 DATA ?= .kaged-data
 PYTEST_FLAGS ?=
-TEST_PROCESSES ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+TEST_PROCESSES ?=
+CORES = $(shell nproc 2>/dev/null || echo 2)
+PROCESSES = $$(($(CORES) + 1))
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(or $(TEST_PROCESSES),$(PROCESSES)) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-all test-nightly tools lint format bench dist openapi clients clients-typescript web lock clean
@@ -34,6 +36,8 @@ run: setup ## start the daemon on a throwaway copy of the demo project (no key n
 test: setup ## run the tests of a change, as far as this machine can (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0 one by one)
 	@$(PYTEST) -m "not slow and not nightly" $(PYTEST_FLAGS)
 
+# Half of what these do is waiting: for servers, for limits of time, for kills.
+test-all test-nightly: PROCESSES = $$((2 * $(CORES)))
 test-all: setup ## run those and kills, soaks, races, attacks, every language server and debug adapter
 	@$(PYTEST) -m "not nightly" $(PYTEST_FLAGS)
 
