@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -56,8 +57,7 @@ class IndexChange:
 
     def copy_to(self, other: Path) -> None:
         """Make a second copy."""
-        with suppress(FileNotFoundError):
-            shutil.copy2(self.copy, other)
+        copy_index(self.copy, other)
 
     @property
     def _note(self) -> Path:
@@ -80,8 +80,7 @@ class IndexChange:
                 file.flush()
                 os.fsync(file.fileno())
             _take_lock(own, self.beside("lock"))
-            with suppress(FileNotFoundError):  # a repository without commits may have none
-                shutil.copy2(own / INDEX, self.copy)
+            copy_index(own / INDEX, self.copy)
         except BaseException as problem:
             end_change(self._note)
             if isinstance(problem, OSError):
@@ -99,6 +98,25 @@ class IndexChange:
                 _install(self.folders.own, self.copy)
         except OSError as problem:
             raise GitProblem(f"the index cannot be written: {problem.strerror}") from None
+
+
+def copy_index(index: Path, copy: Path) -> None:
+    """Copy an index with its time: by that git knows which files may have changed without their times saying
+    so. A repository without commits may have none, and what is no file, or a link to one, is no index."""
+    try:
+        descriptor = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as problem:
+        if problem.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return
+        raise
+    with open(descriptor, "rb") as source:
+        status = os.fstat(source.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return
+        with open(copy, "wb") as made:
+            shutil.copyfileobj(source, made, 1024 * 1024)
+            os.fchmod(made.fileno(), stat.S_IMODE(status.st_mode))
+    os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def end_changes(notes: Path) -> None:

@@ -8,18 +8,17 @@ git is given repositories that hold only what is written here.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from app.harness.workspaces.git_folder import GitFolder, initial_files, write_files
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository
 from app.harness.workspaces.small_files import read_small
+from app.harness.workspaces.walking import remove_tree
 
 CHECKOUT_SECONDS = 1800.0
 WORKERS = "checkout.workers=2"
@@ -135,22 +134,3 @@ def take_packs(source: Layout, target: Layout) -> None:
     packs = source.git / "objects" / "pack"
     for pack in sorted(packs.iterdir()) if packs.is_dir() else ():
         shutil.copyfile(pack, place / pack.name)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, whatever its modes are. Done twice it is as once. Raises OSError
-    when something stays. Blocks."""
-
-    def open_up(function: object, path: str, _problem: object) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            if os.path.isdir(path) and not os.path.islink(path):
-                os.chmod(path, 0o700)
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)
-
-    if os.path.lexists(folder):
-        shutil.rmtree(folder, onerror=open_up)
-    if os.path.lexists(folder):
-        raise OSError(errno.ENOTEMPTY, f"something in {folder} cannot be removed")

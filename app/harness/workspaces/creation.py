@@ -13,15 +13,7 @@ from pathlib import Path
 from threading import Event
 
 from app.errors import Conflict
-from app.harness.workspaces.clone import (
-    Begun,
-    check_out,
-    give_repository,
-    make_folder,
-    prepare,
-    remove_tree,
-    take_packs,
-)
+from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, take_packs
 from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
@@ -29,6 +21,7 @@ from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository, refs_within, refuse_foreign, repository_of
 from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
 from app.harness.workspaces.trees import commit_tree
+from app.harness.workspaces.walking import remove_tree
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem
 from app.tools.processes.project_cage import GitPlaces

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.harness.git.service import NOTES_FOLDER
-from app.harness.workspaces.clone import remove_tree
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import repository_of
+from app.harness.workspaces.walking import remove_tree
 from app.ids import is_id
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitCommands, GitProblem

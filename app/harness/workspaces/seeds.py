@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.harness.workspaces.clone import remove_tree
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tools import Tools
+from app.harness.workspaces.walking import remove_tree
 from app.ids import is_id
 from app.states import WorkspaceState
 from app.storage.models import Workspace

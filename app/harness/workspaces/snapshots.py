@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from app.harness.git.index_change import copy_index
 from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.walking import waiting_pipe
 from app.ids import new_id
 from app.tools.processes.git_commands import GitProblem
 
 SECONDS = 900.0
+PATIENCE_SECONDS = 5.0
+"""After which it is looked for what git may wait for."""
 MAX_CONTENT_BYTES = 512 * 1024 * 1024
 _DIFFERING = ("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty")
 _OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")
@@ -32,6 +36,9 @@ class Snapshots:
     async def whole(self, tree: Path, like: Path, commit: str | None, closed: Sequence[Path] = ()) -> str:
         """Return the tree of everything that git does not ignore in the working tree `tree`. The index `like`
         says which files are as they were in `commit`; what is `closed` is left out."""
+        return await _unless_pipes(tree, self._whole(tree, like, commit, closed))
+
+    async def _whole(self, tree: Path, like: Path, commit: str | None, closed: Sequence[Path]) -> str:
         leaving = [
             f":(exclude,top,literal){place.relative_to(tree)}"
             for place in closed
@@ -112,9 +119,7 @@ class Snapshots:
     async def _begin(self, index: Path, like: Path | None, commit: str | None, tree: Path) -> None:
         await forget(index)
         if like is not None:
-            with suppress(FileNotFoundError):
-                # With its time: by that git knows which files may have changed without their times saying so.
-                await asyncio.to_thread(shutil.copy2, like, index)
+            await asyncio.to_thread(copy_index, like, index)
         known = ["read-tree", "-m", commit] if commit is not None else ["read-tree", "--empty"]
         if not await asyncio.to_thread(os.path.exists, index) and commit is not None:
             known = ["read-tree", commit]
@@ -134,13 +139,24 @@ class Snapshots:
             return said.split(b"\0")[:-1]
 
         fields, others = await listed(*_DIFFERING), await listed(*_OTHERS)
-        gone, present = await asyncio.to_thread(_gone_and_present, fields, others)
+        gone, present, repositories = await asyncio.to_thread(_gone_and_present, fields, others)
         # What is gone comes first: a folder may be where a file was.
         for given, how in ((gone, ["--force-remove"]), (present, ["--add", "--replace"])):
             if given:
                 arguments = ["update-index", "-z", "--remove", *how, "--stdin"]
                 await self._git.run(arguments, given, index=index, tree=tree, seconds=SECONDS)
+        for name in repositories:
+            await self._take_repository(name, index, tree)
         return await self._written(index)
+
+    async def _take_repository(self, name: bytes, index: Path, tree: Path) -> None:
+        """Note the commit of a repository within the tree; one that has none yet cannot be noted."""
+        arguments = ["update-index", "-z", "--add", "--replace", "--stdin"]
+        try:
+            await self._git.run(arguments, name + b"\0", index=index, tree=tree, seconds=SECONDS)
+        except GitProblem as problem:
+            if problem.exit_code is None:
+                raise
 
     async def _written(self, index: Path) -> str:
         return (await self._git.run(["write-tree", "--missing-ok"], index=index)).decode().strip()
@@ -159,13 +175,15 @@ def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], 
     return found, unmerged
 
 
-def _gone_and_present(fields: Sequence[bytes], others: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """Return the files that are gone, and those that differ or are new, as git takes them."""
+def _gone_and_present(fields: Sequence[bytes], others: Sequence[bytes]) -> tuple[bytes, bytes, list[bytes]]:
+    """Return the files that are gone, and those that differ or are new, as git takes them, and the
+    repositories that are new."""
     states = list(zip(fields[1::2], fields[::2], strict=True))
     gone = [name for name, state in states if state == b"D"]
     present = [name for name, state in states if state != b"D"]
-    present += [name.rstrip(b"/") for name in others]
-    return b"".join(name + b"\0" for name in gone), b"".join(name + b"\0" for name in present)
+    present += [name for name in others if not name.endswith(b"/")]
+    repositories = [name.rstrip(b"/") for name in others if name.endswith(b"/")]
+    return b"".join(name + b"\0" for name in gone), b"".join(name + b"\0" for name in present), repositories
 
 
 def _read_all(folder: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -181,6 +199,20 @@ def _read_all(folder: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         with open(place, "rb") as file:
             found[path] = file.read()
     return found
+
+
+async def _unless_pipes(tree: Path, work: Coroutine[Any, Any, str]) -> str:
+    """Return what git answers of a working tree; raise `GitProblem` when it waits for a pipe there."""
+    task = asyncio.create_task(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE_SECONDS)
+        if not done and (pipe := await asyncio.to_thread(waiting_pipe, tree)) is not None:
+            raise GitProblem(f"{pipe!r} is a pipe, for which git waits: remove it")
+        return await task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
 
 
 async def forget(index: Path) -> None:

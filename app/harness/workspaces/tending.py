@@ -117,9 +117,12 @@ class Tending:
                 continue
             if not row.size_bytes and row.removed_at is None:
                 await self._making.measure(row)  # a stop came before it
-            async with self._record.holding(row.id) as present:
-                if await self._is_over(present):
-                    await self._remove(present)
+            try:
+                async with self._record.holding(row.id) as present:
+                    if await self._is_over(present):
+                        await self._remove(present)
+            except Exception:  # one workspace keeps no other from being looked at
+                log.exception("the workspace %s stays for now", row.id)
 
     async def _is_over(self, row: Workspace) -> bool:
         if row.removed_at is not None or time.monotonic() < self._put_off.get(row.id, (0.0, 0.0))[0]:
