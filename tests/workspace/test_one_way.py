@@ -15,8 +15,7 @@ OWN = "the daemon's own files"
 INSTALLED = "files of installed programs, of which only the beginning is read"
 PROCESSES = "what the kernel says of processes"
 OTHERWISE = {
-    "api/web/mount.py": OWN,
-    "api/sign_in.py": OWN,
+    "api/built_page.py": OWN,
     "bridges/processes/birthmark.py": PROCESSES,
     "bridges/dap/breakpoint_lines.py": "lines of sources that the workspace has judged; they are not told",
     "bridges/dap/start_arguments.py": "the beginning of a program that the workspace has judged",
@@ -44,6 +43,8 @@ OTHERWISE = {
     "harness/dsl/starter.py": OWN,
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
     "harness/git/index_change.py": "the index of a repository and its lock, by git's own rules",
+    "harness/git/ref_change.py": OWN,
+    "harness/checkpoints/git_objects.py": "small files of attributes, which are rules of a repository",
     "harness/hooks/commands/claude_settings.py": "settings that the operator imports; they run nothing",
     "harness/providers/drivers/replay/transcript.py": "transcripts that the operator has chosen",
     "harness/workspaces/small_files.py": "rules of a repository and records of installed packages, no links",
@@ -53,6 +54,7 @@ OTHERWISE = {
     "harness/workspaces/copying.py": "a whole folder, opened once and then walked without following links",
     "harness/workspaces/creation.py": OWN,
     "harness/workspaces/furnishing.py": "the root itself; what a pattern names goes by the workspace",
+    "harness/workspaces/walking.py": "a whole folder, opened once and then walked without following links",
     "harness/workspaces/git_folder.py": OWN,
     "harness/workspaces/snapshots.py": "files that git has written into the daemon's own folder",
     "harness/uploads/placement.py": OWN,
