@@ -13,7 +13,7 @@ from typing import Literal
 
 from app.errors import KagedError
 from app.harness.changes.service import Changes
-from app.harness.workflows.endings import cost_of, ending_of_session
+from app.harness.workflows.endings import cost_of, ending_at_rest
 from app.ids import now_ms
 from app.messages import Usage
 from app.states import AttemptsState, CheckState, RunState, SessionState, WorkflowRunState, WorkspaceState
@@ -191,10 +191,7 @@ def _at_rest(uow: UnitOfWork, attempt: Attempt, session: SessionRow) -> tuple[At
         error = run.error or {}
         cancelled = run.state == WorkflowRunState.CANCELLED.value
         return "cancelled" if cancelled else "failed", error.get("message")
-    # What was done before it was archived counts.
-    archived = session.state == SessionState.ARCHIVED.value
-    idle = {"state": SessionState.IDLE.value} if archived else {}
-    ending = ending_of_session(uow, session.model_copy(update=idle))
+    ending = ending_at_rest(uow, session)  # what was done before it was archived counts
     if ending is None:
         return "idle", None
     if ending.state is WorkflowRunState.SUCCEEDED:

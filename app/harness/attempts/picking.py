@@ -82,7 +82,7 @@ class Picking:
             return Picked(group, await self._workspaces.merge(row, wish, actor), others)
         await self._checks.stop(session_id, CheckState.NONE)
         journal = {"session_id": session_id, "merged_at": _merged_at(row), "by": actor}
-        await self._record.move(group_id, AttemptsState.PICKING, journal=journal)
+        await self._record.move(group_id, AttemptsState.PICKING, {"journal": journal})
         try:
             merged = await self._workspaces.merge(row, wish, actor)
         except BaseException:
@@ -128,7 +128,7 @@ class Picking:
             await self._back(group_id)
 
     async def _back(self, group_id: str) -> AttemptGroup:
-        return await self._record.move(group_id, AttemptsState.OPEN, journal=None)
+        return await self._record.move(group_id, AttemptsState.OPEN, {"journal": None})
 
     async def _finish(self, group_id: str, session_id: str, actor: str) -> AttemptGroup:
         for attempt in await self._record.attempts(group_id):

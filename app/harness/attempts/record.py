@@ -5,6 +5,7 @@ Owns: these units. Never: when any of it happens.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.errors import NotFound
@@ -70,10 +71,14 @@ class AttemptRecord:
     async def picked(self, group_id: str, session_id: str, actor: str) -> AttemptGroup:
         """Store that an attempt is picked, with its row in the audit trail."""
         columns = {"picked_session_id": session_id, "picked_at": now_ms(), "journal": None}
-        return await self.move(group_id, AttemptsState.PICKED, actor, **columns)
+        return await self.move(group_id, AttemptsState.PICKED, columns, actor)
 
     async def move(
-        self, group_id: str, target: AttemptsState, picked_by: str | None = None, **columns: Any
+        self,
+        group_id: str,
+        target: AttemptsState,
+        columns: Mapping[str, Any],
+        picked_by: str | None = None,
     ) -> AttemptGroup:
         """Store another state of a group. Raises `Conflict` when the move is not legal by now."""
 

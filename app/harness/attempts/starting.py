@@ -30,7 +30,7 @@ from app.harness.workflows.service import WorkflowService, require_invokable
 from app.harness.workspaces.creation import HEAD, WORKING
 from app.harness.workspaces.service import Workspaces
 from app.ids import ROOT_AGENT, new_id, now_ms
-from app.states import SessionState
+from app.states import SessionEvent, SessionState, move_session
 from app.storage.keyed_effect import effect
 from app.storage.models import Attempt, AttemptGroup, Message, PromptEdit, WorkflowRun, Workspace
 from app.storage.models import Session as SessionRow
@@ -104,12 +104,12 @@ class Starting:
         self._require_source(source)
         title = source.title or title_from(message.content)
         plan = self._plan(source.project_id, wish, title, actor, source)
+        self._ask(plan, message, actor)
         last, rows, edits = await self._storage.read(lambda uow: _conversation(uow, session_id))
         if last is not None:
             for session in plan.sessions:
                 store = await asyncio.to_thread(copying, session_id, last, session, rows, edits)
                 plan.copies.append(store)
-        self._ask(plan, message, actor)
         # What the conversation is about lies in the checkout, whether it is committed or not.
         return await self._start(plan, wish.base or WORKING, wish.titles(title), actor)
 
@@ -224,8 +224,9 @@ class Starting:
 
     def _ask(self, plan: _Plan, message: FirstMessage, actor: str) -> None:
         """Let each session wait for its workspace and a place with the message."""
+        queued = move_session(SessionState.IDLE, SessionEvent.MESSAGE_POSTED_AT_LIMIT).value
+        plan.sessions = [session.model_copy(update={"state": queued}) for session in plan.sessions]
         for session in plan.sessions:
-            session.state = SessionState.QUEUED.value
             row = operator_message(
                 session.id, message.content, message.attachments, None, actor, message.request_id
             )

@@ -63,10 +63,11 @@ def ending_of_session(
         return cancelled("session_archived", "The session of the run was archived.")
     if session.state in _AT_WORK or uow.runs.in_background(session.id):
         return None
-    return _of_idle(uow, session, decided)
+    return ending_at_rest(uow, session, decided)
 
 
-def _of_idle(uow: UnitOfWork, session: SessionRow, decided: Ending | None) -> Ending | None:
+def ending_at_rest(uow: UnitOfWork, session: SessionRow, decided: Ending | None = None) -> Ending | None:
+    """Return how what a session that is at rest was to do has ended; as `ending_of`."""
     newest = uow.runs.list(session.id, roots_only=True, limit=1).items
     last = newest[0] if newest else None
     state = None if last is None else last.state
