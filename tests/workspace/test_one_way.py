@@ -36,6 +36,7 @@ OTHERWISE = {
     "bridges/processes/waiting.py": PROCESSES,
     "bridges/installed/written_programs.py": "the first line of a declared program; it is not told",
     "harness/changes/line_diffs.py": OWN,
+    "harness/checkpoints/git_objects.py": "files of attributes, in which words are looked for and not told",
     "harness/checkpoints/plain_objects.py": OWN,
     "harness/checkpoints/stored_objects.py": OWN,
     "daemon/debug_terminals.py": "the folder of a debugged program, in whose cage it is looked up again",
