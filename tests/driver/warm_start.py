@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -38,6 +39,7 @@ class WarmStarts:
     def __init__(self) -> None:
         self.cold = NIGHT
         self._asking: socket.socket | None = None
+        self._loading = threading.Lock()
 
     def start(
         self,
@@ -84,7 +86,8 @@ class WarmStarts:
         """Ask for a fork; return the end of the pipe that tells about it."""
         content = orjson.dumps({"arguments": list(arguments), "cwd": str(cwd), "env": dict(env)})
         assert len(content) < MAX_REQUEST_BYTES
-        asking = self._loaded()
+        with self._loading:
+            asking = self._loaded()
         known, told = os.pipe()
         try:
             socket.send_fds(asking, [content], [*(stream.fileno() for stream in streams), told])
