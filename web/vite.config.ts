@@ -21,6 +21,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: "es2022",
+    // The first releases with light-dark().
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     rolldownOptions: {
       input: Object.fromEntries(PAGES.map((page) => [page, `${page}.html`])),
       output: {

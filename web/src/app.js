@@ -1,9 +1,11 @@
 // The page: which view is open, and how the parts of the page are wired.
 
+import { mount } from "svelte";
 import { prefixProblem } from "./address.js";
 import { request } from "./api.js";
 import { byId, h, replace } from "./dom.js";
 import { lazily } from "./lazy.js";
+import ThemeSwitch from "./look/ThemeSwitch.svelte";
 import { clearNotices, forget, tell } from "./notices.js";
 import { routeOf, to } from "./routes.js";
 import { SessionView } from "./session_view.js";
@@ -147,6 +149,7 @@ function wire() {
   });
   byId("skip").addEventListener("click", () => (view.hidden ? byId("message") : view).focus());
   addEventListener("hashchange", openAddress);
+  mount(ThemeSwitch, { target: byId("appearance") });
 }
 
 async function start() {
