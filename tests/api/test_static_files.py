@@ -50,6 +50,17 @@ async def test_another_file_is_asked_for_each_time(tmp_path: Path) -> None:
     assert again.status_code == 304
 
 
+async def test_a_page_is_compressed_for_who_takes_that(tmp_path: Path) -> None:
+    async with running_daemon(tmp_path) as daemon, daemon.client() as client:
+        for path in ("/", "/docs"):
+            plain = await client.get(path, headers={"Accept-Encoding": "identity"})
+            small = await client.get(path, headers={"Accept-Encoding": "gzip"})
+            assert "content-encoding" not in plain.headers
+            assert small.headers["content-encoding"] == "gzip"
+            assert int(small.headers["content-length"]) < len(plain.content)
+            assert (small.text, small.headers["content-type"]) == (plain.text, plain.headers["content-type"])
+
+
 async def test_answers_with_data_are_kept_nowhere(tmp_path: Path) -> None:
     async with running_daemon(tmp_path) as daemon, daemon.client() as client:
         for path in ("/", "/api/v1/projects", "/static/absent.js"):

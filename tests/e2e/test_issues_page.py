@@ -58,7 +58,7 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
     notes = tmp_path / "notes & sums.txt"
     notes.write_text("two rolls, one sum")
     async with open_page(browser, daemon) as (page, complaints):
-        await page.click("#views >> text=Issues")
+        await page.click("#views [data-view=issues]")
         await page.click("text=New issue")
         await page.fill("#issue-title", f"Wrong sum {HOSTILE}")
         await page.fill("#issue-body", BODY)

@@ -114,7 +114,7 @@ async def details(page: Page) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("width", [390, 768, 1440])
+@pytest.mark.parametrize("width", [390, 768, 1440, 2560])
 async def test_no_page_is_wider_than_its_window(
     shared_demo: Demo, pages: dict[str, str], width: int, browser: Browser
 ) -> None:

@@ -82,7 +82,7 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
     async with daemon.client() as client:
         await client.post(f"/projects/{daemon.project_id}/issues", json={"title": "Too little <b>flour</b>"})
     async with open_page(browser, daemon) as (page, complaints):
-        await page.click("#views >> text=Workflows")
+        await page.click("#views [data-view=workflows]")
         await page.wait_for_selector("#workflows")
         assert await page.locator("#workflows .row-title").all_inner_texts() == [
             "bake",

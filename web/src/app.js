@@ -1,17 +1,14 @@
 // The page: which view is open, and how the parts of the page are wired.
 
-import { mount } from "svelte";
 import { prefixProblem } from "./address.js";
 import { request } from "./api.js";
 import { byId, h, replace } from "./dom.js";
+import { buildFrame, keepWorkspace, LIST_OVER, WORKSPACE_OVER, workspaceWasOpen } from "./frame/frame.ts";
 import { lazily } from "./lazy.js";
-import ThemeSwitch from "./look/ThemeSwitch.svelte";
 import { clearNotices, forget, tell } from "./notices.js";
 import { routeOf, to } from "./routes.js";
 import { SessionView } from "./session_view.js";
 import { Sidebar } from "./sidebar.js";
-
-const NARROW = matchMedia("(max-width: 60rem)");
 
 /** What is made for an address outside the sessions, fetched when it is asked for. Each has `open()`, `frame(frame)`, `again()` after the
  * connection was away, and `close()`. */
@@ -26,6 +23,8 @@ const PAGES = {
 };
 
 const view = byId("view");
+/** The panels beside the middle, and when they lie over it. */
+const PANELS = { sidebar: LIST_OVER, details: WORKSPACE_OVER };
 /** The scroll position of each address, for when it is opened again. */
 const scrolled = new Map();
 let route = routeOf("");
@@ -124,32 +123,42 @@ function title(text) {
   document.title = text === "kaged" ? text : `${text} · kaged`;
 }
 
-/** Show or hide one of the two panels beside the middle; on a narrow page they lie over it. */
+/** Show or hide one of the two panels; where the page is too narrow for it, it lies over the middle. */
 function drawer(name, open) {
   const button = byId(`open-${name}`);
   const was = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(open));
   byId("page").classList.toggle(`with-${name}`, open);
   if (name === "details") sessions.details.toggle(open);
-  byId("shade").hidden = !NARROW.matches || !document.querySelector(".bar > [aria-expanded=true]");
-  if (open && NARROW.matches) byId(`close-${name}`).focus();
+  byId("shade").hidden = !Object.keys(PANELS).some((one) => PANELS[one].matches && isOpen(one));
+  if (open && PANELS[name].matches) byId(`close-${name}`).focus();
   else if (was && !open) button.focus({ preventScroll: true });
 }
 
+function isOpen(name) {
+  return byId(`open-${name}`).getAttribute("aria-expanded") === "true";
+}
+
+/** A person opens or closes a panel: the browser remembers that. */
+function choose(name, open) {
+  drawer(name, open);
+  if (name === "details") keepWorkspace(open);
+}
+
 function wire() {
-  for (const name of ["sidebar", "details"]) {
-    byId(`open-${name}`).addEventListener("click", () => drawer(name, byId(`open-${name}`).getAttribute("aria-expanded") !== "true"));
-    byId(`close-${name}`).addEventListener("click", () => drawer(name, false));
+  buildFrame(byId("page"), byId("sidebar"), byId("details"), byId("appearance"));
+  const closeAll = () => Object.keys(PANELS).forEach((name) => PANELS[name].matches && drawer(name, false));
+  for (const name of Object.keys(PANELS)) {
+    byId(`open-${name}`).addEventListener("click", () => choose(name, !isOpen(name)));
+    byId(`close-${name}`).addEventListener("click", () => choose(name, false));
+    PANELS[name].addEventListener("change", () => drawer(name, name === "details" && workspaceWasOpen()));
   }
-  const closeAll = () => ["sidebar", "details"].forEach((name) => drawer(name, false));
   byId("shade").addEventListener("click", closeAll);
-  NARROW.addEventListener("change", closeAll);
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !byId("shade").hidden) closeAll();
   });
   byId("skip").addEventListener("click", () => (view.hidden ? byId("message") : view).focus());
   addEventListener("hashchange", openAddress);
-  mount(ThemeSwitch, { target: byId("appearance") });
 }
 
 async function start() {
@@ -166,7 +175,7 @@ async function start() {
   } catch (error) {
     failed(error);
   }
-  if (matchMedia("(min-width: 80rem)").matches) drawer("details", true);
+  if (workspaceWasOpen()) drawer("details", true);
   await openAddress();
 }
 

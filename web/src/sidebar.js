@@ -4,6 +4,7 @@
 import { address, allItems, create, request, socketAddress } from "./api.js";
 import { byId, h, oncePerFrame, redraw } from "./dom.js";
 import { ago } from "./format.js";
+import { rail } from "./frame/rail.svelte.ts";
 import { goneWords } from "./gone.js";
 import { to } from "./routes.js";
 import { asks, failed, sessionWord } from "./session_words.js";
@@ -199,17 +200,14 @@ export class Sidebar {
   }
 
   #drawViews() {
-    for (const link of byId("views").querySelectorAll("a")) {
-      if (link.dataset.view === this.route.view) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-      if (link.dataset.view === "sessions") link.href = to.session(this.lastSession);
-      else link.href = this.route.project ? to[link.dataset.view](this.route.project) : `#${link.dataset.view}`;
-    }
-    const asking = this.#sessions.filter(asks).length;
-    const count = byId("asking");
-    count.hidden = asking === 0;
-    count.textContent = asking;
-    count.title = `${asking === 1 ? "1 session asks" : `${asking} sessions ask`} you`;
+    const { project } = this.route;
+    rail.view = this.route.view;
+    rail.addresses = {
+      sessions: to.session(this.lastSession),
+      issues: project ? to.issues(project) : "#issues",
+      workflows: project ? to.workflows(project) : "#workflows",
+    };
+    rail.asking = this.#sessions.filter(asks).length;
   }
 
   #projectLink(project) {

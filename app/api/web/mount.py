@@ -12,7 +12,7 @@ from html import escape
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from app.api.base_path import base_path_of
 from app.api.built_page import BUILT_PAGE
@@ -26,7 +26,7 @@ _TIERS = {"off": ("no sandbox", "bad"), "none": ("no cages", "plain"), "landlock
 
 
 @router.get("/")
-async def get_page(request: Request, principal: PrincipalDep, services: ServicesDep) -> HTMLResponse:
+async def get_page(request: Request, principal: PrincipalDep, services: ServicesDep) -> Response:
     """The page, with the name of its user, the size limit of uploads, the base path and the warnings of the
     daemon. Its links are relative."""
     page = await asyncio.to_thread(BUILT_PAGE.text, "index")
@@ -34,13 +34,13 @@ async def get_page(request: Request, principal: PrincipalDep, services: Services
     warnings = "".join(_warnings(services))
     page = page.replace("{warnings}", warnings).replace("{largest}", largest)
     page = page.replace("{base_path}", base_path_of(request.scope))
-    return HTMLResponse(page.replace("{actor}", escape(principal.actor)))
+    return BUILT_PAGE.html(page.replace("{actor}", escape(principal.actor)), request)
 
 
 @router.get("/docs")
-async def get_reference() -> HTMLResponse:
+async def get_reference(request: Request) -> Response:
     """The reference of the interface, for which nobody needs to sign in: it holds no data of a user."""
-    return HTMLResponse(await asyncio.to_thread(BUILT_PAGE.text, "reference"))
+    return BUILT_PAGE.html(await asyncio.to_thread(BUILT_PAGE.text, "reference"), request)
 
 
 def _warnings(services: Services) -> Iterator[str]:

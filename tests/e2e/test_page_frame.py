@@ -1,0 +1,87 @@
+"""The frame of the page: the rail, the panels beside the middle and what the browser remembers of them."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.driver.browser import new_session, open_page, until_ready
+from tests.driver.demo_daemon import Demo
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
+
+
+async def width_of(page: Page, chosen: str) -> float:
+    box = await page.locator(chosen).bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+async def test_panels_are_as_wide_and_as_open_as_they_were_left(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=1440) as (page, complaints):
+        await new_session(page)
+        assert [await width_of(page, one) for one in (".rail", "#sidebar", "#details")] == [48, 280, 360]
+        divider = page.get_by_role("separator", name="Width of the list")
+        await divider.press("ArrowRight")
+        await expect(page.locator("#sidebar")).to_have_css("width", "296px")
+        assert await divider.get_attribute("aria-valuenow") == "296"
+        edge = page.get_by_role("separator", name="Width of the workspace")
+        await edge.hover()
+        await page.mouse.down()
+        await page.mouse.move(1440 - 560, 300, steps=4)
+        await page.mouse.up()
+        await expect(page.locator("#details")).to_have_css("width", "560px")
+        await page.mouse.move(200, 300)
+        await expect(page.locator("#details")).to_have_css("width", "560px")
+        await page.reload()
+        await until_ready(page)
+        assert [await width_of(page, one) for one in ("#sidebar", "#details")] == [296, 560]
+        await edge.dblclick()
+        await expect(page.locator("#details")).to_have_css("width", "360px")
+        await page.click("#close-details")
+        await page.reload()
+        await until_ready(page)
+        await expect(page.locator("#composer")).to_be_visible()
+        await expect(page.locator("#details")).to_be_hidden()
+        assert complaints.found == []
+
+
+async def test_a_narrow_page_shows_the_workspace_over_the_middle(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=1000) as (page, complaints):
+        await new_session(page)
+        await expect(page.locator("#sidebar")).to_be_visible()
+        middle = await width_of(page, ".middle")
+        await page.click("#open-details")
+        await expect(page.locator("#details")).to_be_visible()
+        assert await width_of(page, ".middle") == middle
+        assert await page.evaluate("document.activeElement.id") == "close-details"
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#details")).to_be_hidden()
+        assert await page.evaluate("document.activeElement.id") == "open-details"
+        assert complaints.found == []
+
+
+async def test_a_phone_has_the_rail_at_the_bottom_and_the_list_in_a_drawer(
+    demo: Demo, browser: Browser
+) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=390, height=844) as (page, complaints):
+        rail = await page.locator(".rail").bounding_box()
+        assert rail is not None
+        assert (rail["x"], rail["width"], rail["y"] + rail["height"]) == (0, 390, 844)
+        for link in await page.locator("#views a").all():
+            box = await link.bounding_box()
+            assert box is not None
+            assert box["height"] >= 44
+        await expect(page.locator("#sidebar")).to_be_hidden()
+        await page.click("#views [data-view=issues]")
+        await page.wait_for_selector("#view:not([aria-busy]) > *")
+        await expect(page.locator("#views [aria-current=page]")).to_have_text("Issues")
+        await page.click("#open-sidebar")
+        await expect(page.locator("#sidebar")).to_be_visible()
+        await page.set_viewport_size({"width": 1440, "height": 844})
+        await expect(page.locator("#sidebar")).to_be_visible()
+        await expect(page.locator("#shade")).to_be_hidden()
+        assert complaints.found == []
