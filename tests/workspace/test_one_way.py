@@ -45,7 +45,6 @@ OTHERWISE = {
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
     "harness/git/index_change.py": "the index of a repository and its lock, by git's own rules",
     "harness/git/ref_change.py": OWN,
-    "harness/checkpoints/git_objects.py": "small files of attributes, which are rules of a repository",
     "harness/hooks/commands/claude_settings.py": "settings that the operator imports; they run nothing",
     "harness/providers/drivers/replay/transcript.py": "transcripts that the operator has chosen",
     "harness/workspaces/small_files.py": "rules of a repository and records of installed packages, no links",
