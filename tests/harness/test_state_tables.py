@@ -14,6 +14,8 @@ from app.states import (
     TOOL_CALL_MOVES,
     WORKABLE,
     WORKSPACE_MOVES,
+    AttemptsState,
+    CheckState,
     RunState,
     SessionEvent,
     SessionState,
@@ -73,3 +75,12 @@ def test_a_discarded_workspace_comes_back_and_a_kept_one_has_ended() -> None:
     assert not WORKSPACE_MOVES[WorkspaceState.KEPT]
     assert set(WORKSPACE_MOVES) == set(WorkspaceState)
     assert {WorkspaceState.CREATING, WorkspaceState.KEPT, WorkspaceState.DISCARDED}.isdisjoint(WORKABLE)
+
+
+def test_a_pick_goes_back_or_to_its_end_and_a_check_can_always_begin_again() -> None:
+    assert move(AttemptsState.PICKING, AttemptsState.OPEN) is AttemptsState.OPEN
+    with pytest.raises(Conflict):
+        move(AttemptsState.OPEN, AttemptsState.PICKED)
+    with pytest.raises(Conflict):
+        move(AttemptsState.PICKED, AttemptsState.PICKING)
+    assert all(move(state, CheckState.RUNNING) is CheckState.RUNNING for state in CheckState)
