@@ -25,8 +25,6 @@ from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.foreign_text import clean
 from app.tools.processes.git_commands import GitCommands, GitProblem
 
-_NONE = "0" * 40
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -120,7 +118,15 @@ class Branches:
         try:
             async with self._pins.changing(repository, ref):
                 await writing.run(
-                    ["update-ref", "--create-reflog", "-m", "kaged: workspace", ref, commit, old or _NONE],
+                    [
+                        "update-ref",
+                        "--create-reflog",
+                        "-m",
+                        "kaged: workspace",
+                        ref,
+                        commit,
+                        old or "0" * len(commit),
+                    ],
                     environment=self.signed(identity),
                 )
         except GitProblem as problem:

@@ -22,8 +22,6 @@ from app.tools.processes.git_commands import GitCommands
 from app.tools.processes.project_cage import places_within
 from app.workspace.repository import RepositoryFolders
 
-_GONE = b"0 " + b"0" * 40
-
 
 def is_here(target: Target, repository: Repository) -> bool:
     """Tell whether a branch is checked out in the working tree of the project."""
@@ -65,9 +63,9 @@ class UserIndex:
         git = GitCommands(self._processes, self._environment, repository.top, places)
         await git.open()
         await git.turn_programs_off()
-        lines = []
+        lines, gone = [], b"0 " + b"0" * (40 if repository.hash == "sha1" else 64)
         for one in changes:
-            side = _GONE if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
+            side = gone if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
             lines.append(side + b"\t" + one.path + b"\0")
         given, index = b"".join(lines), {"GIT_INDEX_FILE": str(copy)}
         await git.run(["update-index", "-z", "--index-info"], given, environment=index)

@@ -86,7 +86,7 @@ class Snapshots:
             most=MAX_CONTENT_BYTES,
         )
         found, unmerged = await asyncio.to_thread(_staged, said, frozenset(paths))
-        lines = [found.get(path, b"0 " + b"0" * 40) + b"\t" + path + b"\0" for path in paths]
+        lines = [found.get(path, b"0 " + b"0" * len(start)) + b"\t" + path + b"\0" for path in paths]
         index = self._git.new_index()
         try:
             await self._git.run(["read-tree", start], index=index, seconds=SECONDS)
