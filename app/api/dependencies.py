@@ -59,6 +59,7 @@ RunId = Annotated[str, Path(description="A run's id, `run_...`.", max_length=64)
 InteractionId = Annotated[str, Path(description="An interaction's id, `itx_...`.", max_length=64)]
 UploadId = Annotated[str, Path(description="An upload's id, `upl_...`.", max_length=64)]
 CommandId = Annotated[str, Path(description="A shell command's id, `cmd_...`.", max_length=64)]
+WorkspaceId = Annotated[str, Path(description="A workspace's id, `wks_...`.", max_length=64)]
 RuleId = Annotated[str, Path(description="A permission rule's id, `rul_...`.", max_length=64)]
 
 

@@ -20,6 +20,7 @@ FROM_ROWS = frozenset(
         *("list_issues", "get_issue", "list_issue_updates", "list_issue_links", "list_issue_attachments"),
         *("list_todos", "get_upload", "get_workflow_run", "list_workspaces"),
         "list_attempts",
+        "get_workspace_by_id",
     }
 )
 """Reads of a project that need rows alone: every daemon answers them, and loads nothing of the project."""
@@ -47,6 +48,8 @@ BY_OWNER = frozenset(
         *("invoke_workflow", "cancel_workflow_run", "stop_command", "call_tool"),
         *("create_project_permission", "delete_project_permission", "create_session_permission"),
         *("get_workspace", "merge_workspace", "keep_workspace", "discard_workspace", "undo_workspace"),
+        *("merge_workspace_by_id", "keep_workspace_by_id", "discard_workspace_by_id"),
+        *("undo_workspace_by_id",),
         *("list_changes", "get_change", "revert_change", "undo_revert", "list_reverts"),
         *("start_attempts", "get_attempts", "pick_attempt", "cancel_attempts"),
         *("delete_session_permission", "list_mcp_content", "enable_mcp_server", "enable_plugin", "test_hook"),

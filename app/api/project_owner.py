@@ -24,11 +24,11 @@ from app.api.protocol_errors import PREFIX as CHAT_PREFIX
 from app.daemon.services import Services
 from app.errors import KagedError
 from app.harness.projects.loaded_project import project_root
-from app.storage.models import AttemptGroup, Upload, WorkflowRun
+from app.storage.models import AttemptGroup, Upload, WorkflowRun, Workspace
 from app.storage.unit_of_work import UnitOfWork
 
 _NOUNS = re.compile(
-    r"/api/v1/(projects|sessions|runs|workflow-runs|uploads|attempts)/([a-z]+_[0-9A-Z]+)(?:/|$)"
+    r"/api/v1/(projects|sessions|runs|workflow-runs|uploads|attempts|workspaces)/([a-z]+_[0-9A-Z]+)(?:/|$)"
 )
 _IN_QUERY = frozenset({"/api/v1/uploads", "/api/v1/dsl/validate"})
 """Paths of operations whose query has the `project_id`."""
@@ -134,11 +134,12 @@ async def _of_name(services: Services, principal: Principal, name: str | None) -
 
 
 def _of_noun(uow: UnitOfWork, noun: str, key: str) -> str | None:
-    if noun in ("workflow-runs", "uploads", "attempts"):
-        found: dict[str, Callable[[], WorkflowRun | Upload | AttemptGroup | None]] = {
+    if noun in ("workflow-runs", "uploads", "attempts", "workspaces"):
+        found: dict[str, Callable[[], WorkflowRun | Upload | AttemptGroup | Workspace | None]] = {
             "workflow-runs": lambda: uow.workflow_runs.get(key),
             "uploads": lambda: uow.uploads.get(key),
             "attempts": lambda: uow.attempt_groups.get(key),
+            "workspaces": lambda: uow.workspaces.get(key),
         }
         row = found[noun]()
         return None if row is None else row.project_id

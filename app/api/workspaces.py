@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep, SessionId
+from app.access.scopes import Principal
+from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep, SessionId, WorkspaceId
 from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
@@ -16,7 +17,7 @@ from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
 from app.errors import Conflict
 from app.harness.workspaces.merging import conflict_message
-from app.storage.models import Session
+from app.storage.models import Session, Workspace
 
 router: APIRouter = noun_router("Workspaces")
 
@@ -48,21 +49,8 @@ async def merge_workspace(
     """All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
     same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
     `details.paths` names them. The workspace stays, and can be merged again."""
-    workspaces = services.management.folders.workspaces
-    row = await workspaces.of_session(session_id)
-    if body.conflicts == "agent":
-        await services.sessions.require_open(session_id)
-    if body.hooks:
-        services.projects.require_trusted(row.project_id)
-    try:
-        merged = await workspaces.merge(row, body.wish(), principal.actor)
-    except Conflict as refusal:
-        refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
-        raise
-    if merged.given:
-        text = conflict_message(merged)
-        await services.sessions.post_message(session_id, text, actor=principal.actor)
-    return MergeAnswer.of(merged, (await workspaces.get(row.id)).state, dry_run=body.dry_run)
+    row = await services.management.folders.workspaces.of_session(session_id)
+    return await _merged(services, principal, row, body)
 
 
 @router.post("/sessions/{session_id}/workspace/keep", summary="Keep a workspace's branch, remove its folder")
@@ -85,11 +73,70 @@ async def undo_workspace(services: ServicesDep, session_id: SessionId) -> Worksp
     return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.of_session(session_id)))
 
 
+@router.get("/workspaces/{workspace_id}", summary="Show a workspace")
+async def get_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
+    """Also that of a subagent, or of a session that is deleted."""
+    return WorkspaceAnswer.model_validate(await services.management.folders.workspaces.get(workspace_id))
+
+
+@router.post("/workspaces/{workspace_id}/merge", summary="Merge the changes of a workspace by its id")
+async def merge_workspace_by_id(
+    services: ServicesDep, principal: PrincipalDep, workspace_id: WorkspaceId, body: MergeWorkspace
+) -> MergeAnswer:
+    """As the merge of a session's. The target is always the project's repository, also for a subagent whose
+    caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
+    when it is that of a subagent."""
+    workspaces = services.management.folders.workspaces
+    return await _merged(services, principal, await workspaces.get(workspace_id), body)
+
+
+@router.post("/workspaces/{workspace_id}/keep", summary="Keep the branch of a workspace by its id")
+async def keep_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
+    workspaces = services.management.folders.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.keep(await workspaces.get(workspace_id)))
+
+
+@router.post("/workspaces/{workspace_id}/discard", summary="Discard a workspace by its id")
+async def discard_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
+    """Its folder is removed after `workspaces.undo_days`; until then `undo` restores it."""
+    workspaces = services.management.folders.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.discard(await workspaces.get(workspace_id)))
+
+
+@router.post("/workspaces/{workspace_id}/undo", summary="Restore a discarded workspace by its id")
+async def undo_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
+    workspaces = services.management.folders.workspaces
+    return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.get(workspace_id)))
+
+
+async def _merged(
+    services: Services, principal: Principal, row: Workspace, body: MergeWorkspace
+) -> MergeAnswer:
+    workspaces = services.management.folders.workspaces
+    session_id = row.session_id or ""
+    if body.conflicts == "agent" and row.run_id is None:
+        await services.sessions.require_open(session_id)
+    if body.hooks:
+        services.projects.require_trusted(row.project_id)
+    try:
+        merged = await workspaces.merge(row, body.wish(), principal.actor)
+    except Conflict as refusal:
+        refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
+        raise
+    if merged.given:
+        text = conflict_message(merged)
+        await services.sessions.post_message(session_id, text, actor=principal.actor)
+    return MergeAnswer.of(merged, (await workspaces.get(row.id)).state, dry_run=body.dry_run)
+
+
 def _shared(services: Services, session: Session) -> WorkspaceAnswer:
     return WorkspaceAnswer(
         id=None,
         project_id=session.project_id,
         session_id=session.id,
+        agent_path=None,
+        run_id=None,
+        parent_id=None,
         kind="shared",
         state="ready",
         root=str(services.projects.root_of(session.project_id)),

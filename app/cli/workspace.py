@@ -71,14 +71,14 @@ async def _until_ready(daemon: Connected, session: dict[str, Any]) -> None:
 @click.option("--all", "every", is_flag=True, help="Include removed workspaces.")
 @in_project
 async def list_workspaces(daemon: Connected, every: bool) -> None:
-    """List the workspaces of the project."""
+    """List the workspaces of the project: those of sessions, and those of their subagents."""
     path = f"/projects/{path_part(await daemon.project_id())}/workspaces"
     items = [one async for one in daemon.client.items(path) if every or one["removed_at"] is None]
     rows = [
-        (one["session_id"] or "", one["state"], one["kind"], _size(one), one["branch"] or one["root"])
+        (one["id"], one["session_id"] or "", _agent(one), one["state"], one["kind"], _size(one), _branch(one))
         for one in items
     ]
-    header = ("SESSION", "STATE", "KIND", "MB", "BRANCH")
+    header = ("WORKSPACE", "SESSION", "SUBAGENT", "STATE", "KIND", "MB", "BRANCH")
     daemon.show_rows({"items": items}, header, rows, empty="the project has no workspaces")
 
 
@@ -86,9 +86,8 @@ async def list_workspaces(daemon: Connected, every: bool) -> None:
 @click.argument("session", default="last")
 @in_project
 async def show(daemon: Connected, session: str) -> None:
-    """Show the workspace of SESSION (an id, or `last`)."""
-    path = await path_of(daemon.client, session, daemon.project)
-    daemon.show(await daemon.client.request("GET", f"{path}/workspace"), _print_workspace)
+    """Show the workspace of SESSION (an id, `last`, or a workspace's id)."""
+    daemon.show(await daemon.client.request("GET", await _address(daemon, session)), _print_workspace)
 
 
 @command.command(name="merge")
@@ -120,13 +119,13 @@ async def merge(
     to_agent: bool,
     diff: bool,
 ) -> int:
-    """Merge the changes of SESSION (an id, or `last`) into the checkout's files, or into a branch.
+    """Merge the changes of SESSION (an id, `last`, or a workspace's id).
 
-    Exits with 1 when nothing could be merged.
+    They go into the checkout's files, or into a branch. Exits with 1 when nothing could be merged.
     """
     if diff and not dry_run:
         raise click.UsageError("--diff goes with --dry-run.")
-    path = await path_of(daemon.client, session, daemon.project)
+    path = await _address(daemon, session)
     body: dict[str, Any] = {"into": into, "strategy": strategy, "dry_run": dry_run}
     body |= {} if message is None else {"message": message}
     body |= {"create": True} if create else {}
@@ -134,7 +133,7 @@ async def merge(
     body |= {"hooks": True} if hooks else {}
     seconds = HOOK_SECONDS if hooks else None
     try:
-        answer = await daemon.client.request("POST", f"{path}/workspace/merge", body=body, seconds=seconds)
+        answer = await daemon.client.request("POST", f"{path}/merge", body=body, seconds=seconds)
     except CommandFailed as failure:
         print_hook_output(failure)
         raise
@@ -146,7 +145,10 @@ async def merge(
 @click.argument("session", default="last")
 @in_project
 async def keep(daemon: Connected, session: str) -> None:
-    """Keep the branch of SESSION (an id, or `last`) in the repository; remove its workspace."""
+    """Keep the branch of SESSION (an id, `last`, or a workspace's id).
+
+    The repository gets it, and the workspace is removed.
+    """
     found = await _act(daemon, session, "keep")
     daemon.show(found, f"{found['branch']} is in the repository; the workspace is removed")
 
@@ -155,24 +157,43 @@ async def keep(daemon: Connected, session: str) -> None:
 @click.argument("session", default="last")
 @in_project
 async def discard(daemon: Connected, session: str) -> None:
-    """Discard the workspace of SESSION (an id, or `last`); `undo` restores it for some days."""
+    """Discard the workspace of SESSION (an id, `last`, or a workspace's id).
+
+    `undo` restores it for some days.
+    """
     found = await _act(daemon, session, "discard")
-    daemon.show(found, f"discarded; `kaged workspace undo {found['session_id']}` restores it")
+    daemon.show(found, f"discarded; `kaged workspace undo {found['id']}` restores it")
 
 
 @command.command(name="undo")
 @click.argument("session", default="last")
 @in_project
 async def undo(daemon: Connected, session: str) -> None:
-    """Restore the discarded workspace of SESSION (an id, or `last`)."""
+    """Restore the discarded workspace of SESSION (an id, `last`, or a workspace's id)."""
     found = await _act(daemon, session, "undo")
     daemon.show(found, f"restored {found['root']}")
 
 
 async def _act(daemon: Connected, session: str, what: str) -> dict[str, Any]:
-    path = await path_of(daemon.client, session, daemon.project)
-    answer: dict[str, Any] = await daemon.client.request("POST", f"{path}/workspace/{what}")
+    path = await _address(daemon, session)
+    answer: dict[str, Any] = await daemon.client.request("POST", f"{path}/{what}")
     return answer
+
+
+async def _address(daemon: Connected, named: str) -> str:
+    """Return the address of a workspace, or of that of a session."""
+    if named.startswith("wks_"):
+        return f"/workspaces/{path_part(named)}"
+    return f"{await path_of(daemon.client, named, daemon.project)}/workspace"
+
+
+def _agent(workspace: dict[str, Any]) -> str:
+    """Return the key of the subagent that a workspace is of."""
+    return str(workspace["agent_path"] or "").rpartition(".")[2]
+
+
+def _branch(workspace: dict[str, Any]) -> str:
+    return str(workspace["branch"] or workspace["root"])
 
 
 def _size(workspace: dict[str, Any]) -> str:

@@ -164,6 +164,7 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
             issues=AgentIssues(lambda: services.management.issues, records.uploads),
             todos=records.todos,
             workflows=WorkflowTools(lambda: services.management.workflows),
+            subagents=lambda: services.management.folders.workspaces.child_changes,
             web=WebAccess(settings.search, Proxies.of_environment()),
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),

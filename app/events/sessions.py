@@ -96,7 +96,8 @@ class PromptFailed(EventPayload):
 
 class WorkspaceUpdated(EventPayload):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing."""
+    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
+    is."""
 
     TYPE = "workspace.updated"
     GLOBAL = True

@@ -5,12 +5,13 @@ Owns: which tools and groups exist. Never: registration as a side effect of an i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.pty.manager import TerminalManager
+from app.tools.agents import changes
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code import lsp
@@ -55,13 +56,14 @@ def build_registry(  # noqa: PLR0913
     issues: ProjectIssues | None = None,
     todos: todo.IssueTodos | None = None,
     workflows: workflow.Workflows | None = None,
+    subagents: Callable[[], changes.SubagentChanges] | None = None,
     web: WebAccess | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools. `reads` remembers who has read what. `data_dir` is the
     daemon's own folder and `config_file` holds its credentials: no tool may touch them. `processes` start
     programs, `terminals` run commands, with `environment`. `kept` are file lists for quick searches. Without
-    `languages`, `debuggers`, `issues`, `todos` or `workflows` their tools exist and answer that they are not
-    available. Without `web` there is no search provider, and no proxy."""
+    `languages`, `debuggers`, `issues`, `todos`, `workflows` or `subagents` their tools exist and answer that
+    they are not available. Without `web` there is no search provider, and no proxy."""
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
@@ -89,6 +91,7 @@ def build_registry(  # noqa: PLR0913
         issue.build(issues),
         todo.build(todos),
         *workflow.build(workflows),
+        changes.build(files, subagents),
         ask.build(),
         form.build(),
         plan.build(),

@@ -39,7 +39,8 @@ class WorkspaceWish(RequestModel):
 
 
 class LastMerge(AnswerModel):
-    """The last merge: into the checkout's files (`working_tree`), or a branch, with its commit."""
+    """The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
+    the agent that called the subagent (`parent`)."""
 
     into: str
     commit: str | None = None
@@ -53,6 +54,11 @@ class WorkspaceAnswer(AnswerModel):
     id: str | None
     project_id: str
     session_id: str | None
+    agent_path: str | None = Field(description="The subagent that works in it; null for that of a session.")
+    run_id: str | None = Field(description="The run of that subagent.")
+    parent_id: str | None = Field(
+        description="The workspace that a subagent's is a copy of; null for the project's folder."
+    )
     kind: Literal["shared", "worktree", "copy"]
     state: WorkspaceStateName
     root: str

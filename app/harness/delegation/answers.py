@@ -14,11 +14,18 @@ from typing import Any, Literal
 import orjson
 
 from app.errors import ToolError
+from app.harness.delegation.folders import in_words
 from app.harness.loop.loop import LoopOutcome
 from app.harness.run.run_context import RunContext
 from app.json_schema import violations
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock
-from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS, ChildAnswer, ProposedTodo
+from app.tools.contract.ports import (
+    MAX_TODO_CHARACTERS,
+    MAX_TODOS,
+    ChildAnswer,
+    ChildFiles,
+    ProposedTodo,
+)
 
 COMPLETE_REASONS = frozenset({"stop", "length"})
 """Reasons of a child's run that leave an answer; with `length` it was cut off by its model's limit."""
@@ -43,10 +50,13 @@ def last_text(run: RunContext) -> str:
     return ""
 
 
-def answer_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> ChildAnswer:
-    """Return the answer of a child that got to its end. Raises ToolError for every other end."""
+def answer_of(
+    run: RunContext, outcome: LoopOutcome, feedback: list[str], files: ChildFiles | None = None
+) -> ChildAnswer:
+    """Return the answer of a child that got to its end; `files` are those in a workspace of its own. Raises
+    ToolError for every other end."""
     if outcome.state != "succeeded" or outcome.reason not in COMPLETE_REASONS:
-        raise failure_of(run, outcome, feedback)
+        raise failure_of(run, outcome, feedback, files)
     text = last_text(run)
     output, problem = structured(text, run.scope.agent.output)
     return ChildAnswer(
@@ -59,17 +69,22 @@ def answer_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> Chi
         output=output,
         output_problem=problem,
         feedback=feedback or None,
+        files=files,
         message=text,
     )
 
 
-def failure_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> ToolError:
+def failure_of(
+    run: RunContext, outcome: LoopOutcome, feedback: list[str], files: ChildFiles | None = None
+) -> ToolError:
     """Return the error that says how a child's run ended, and how far it had come."""
     code, what = _what_happened(run, outcome)
     parts = [f"{run.scope.agent_path} {what}", _done_so_far(run)]
     said = last_text(run)
     if said:
         parts.append(f"The last it said: {said[-_SAID:]}")
+    left = in_words(files) if files is not None and files.changed else None
+    parts += [left] if left is not None else []
     parts += feedback
     detail: dict[str, Any] = {
         "agent_path": run.scope.agent_path,

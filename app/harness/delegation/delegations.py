@@ -11,12 +11,14 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from app.errors import KagedError, ToolError
 from app.events.payload import EventPayload
 from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
+from app.harness.delegation.folders import ChildFolder, ChildFolders
 from app.harness.delegation.forwarding import forward, prompt_of
 from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside, SeenLines
@@ -27,12 +29,13 @@ from app.harness.loop.loop import LoopOutcome
 from app.harness.loop.run_factory import build_child
 from app.harness.loop.run_services import CallServices, RunServices
 from app.harness.run.run_context import RunContext
+from app.ids import new_id
 from app.observability import Span
 from app.storage.models import Message
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.cage_policy import CagePolicy
-from app.tools.contract.ports import ChildAnswer, ChildTask
+from app.tools.contract.ports import ChildAnswer, ChildFiles, ChildTask
 from app.workspace import locate
 
 log = logging.getLogger("kaged.delegation")
@@ -62,12 +65,18 @@ class Background(Protocol):
 class ChildRun:
     """A child's run as the one who started it sees it; also the owner that the run reports to."""
 
-    def __init__(self, delegation: Delegation, tasks: Background) -> None:
+    def __init__(self, delegation: Delegation, tasks: Background, folder: ChildFolder | None = None) -> None:
         self.delegation = delegation
+        self.folder = folder
         self.active: ActiveRun
         self._tasks = tasks
         self._late: list[Message] = []
         self._over = False
+
+    @property
+    def files(self) -> ChildFiles | None:
+        """What is in the child's own workspace, once its run is over; None without one."""
+        return None if self.folder is None else self.folder.files
 
     @property
     def cancelled(self) -> bool:
@@ -98,6 +107,8 @@ class ChildRun:
         """Store the end of the run; a storage that fails must not keep anybody waiting."""
         run = self.active.context
         try:
+            if self.folder is not None:
+                await self.folder.note(run)
             if self.delegation.background:
                 await self._tasks.task_ended(self.delegation, self.active, [closing], store)
             else:
@@ -110,6 +121,9 @@ class ChildRun:
         except KagedError as problem:
             self._over = True
             log.error("the end of run %s could not be stored: %s", run.scope.run_id, problem.message)
+        finally:
+            if self.folder is not None:
+                await self.folder.close()
 
 
 class Delegations:
@@ -122,6 +136,7 @@ class Delegations:
         tasks: Background,
         hooks: DelegationHooks,
         proposals: TodoProposals | None,
+        folders: ChildFolders,
     ) -> None:
         self.live: dict[str, ChildRun] = {}
         """The runs of children under way, by run id."""
@@ -130,6 +145,7 @@ class Delegations:
         self._tasks = tasks
         self._hooks = hooks
         self._proposals = proposals
+        self._folders = folders
         self._seen = SeenLines()
         self._seen_lock = asyncio.Lock()
         self._agents: Counter[str] = Counter()
@@ -148,7 +164,8 @@ class Delegations:
         if len(self.live) + self._starting >= MAX_LIVE:
             message = f"{MAX_LIVE} subagents are at work in this session already; wait for some of them."
             raise ToolError("too_many_agents", message)
-        asked = Delegation(parent, agent, call_id, task.input, prompt_of(agent, task.input), task.background)
+        prompt, place = prompt_of(agent, task.input), task.workspace or agent.workspace
+        asked = Delegation(parent, agent, call_id, task.input, prompt, task.background, place)
         delegation, refusal = await self._hooks.on_start(asked)
         if refusal is not None:
             raise self._refused(delegation, refusal)
@@ -163,7 +180,7 @@ class Delegations:
         feedback, stop = await self._completed(delegation, child.active, outcome)
         if stop:
             parent.controls.ending = "delegation_stopped"
-        answer = answer_of(child.active.context, outcome, feedback)
+        answer = answer_of(child.active.context, outcome, feedback, child.files)
         await self.propose(delegation, child.active, answer)
         return answer
 
@@ -194,25 +211,20 @@ class Delegations:
 
     async def _start(self, delegation: Delegation, calls: CallServices, span: Span) -> ChildRun:
         """Store the child's run with what it is shown, and start it."""
-        parent = delegation.parent
-        child = ChildRun(delegation, self._tasks)
+        parent, run_id = delegation.parent, new_id("run")
         try:
-            active = await build_child(
-                self._services,
-                parent,
-                delegation.child,
-                child,
-                calls,
-                call_id=delegation.call_id,
-                span=span,
-                background=delegation.background,
-                take_steers=child.drain_late,
-                on_end=self._on_run_end,
-            )
+            folder = await self._folder(delegation, run_id)
         except KagedError as problem:
             raise self._refused(delegation, problem.message) from None
-        child.active = active
-        rows = await self._rows(delegation, active)
+        child = ChildRun(delegation, self._tasks, folder)
+        try:
+            active, rows = await self._built(child, calls, span, run_id)
+        except BaseException as problem:
+            if folder is not None:
+                await asyncio.shield(folder.close())
+            if isinstance(problem, KagedError):
+                raise self._refused(delegation, problem.message) from None
+            raise
         active.message = rows[-1]
         active.row.trigger_message_id = rows[-1].id
         row = active.row
@@ -238,11 +250,40 @@ class Delegations:
             active.stop(parent.controls.stopping, by=PARENT)
         return child
 
+    async def _folder(self, delegation: Delegation, run_id: str) -> ChildFolder | None:
+        """Return the workspace of a child that is to have one of its own."""
+        if delegation.workspace == "shared":
+            return None
+        root = await self._folders.open(delegation.parent.scope, delegation.child, run_id)
+        return ChildFolder(root, self._folders)
+
+    async def _built(
+        self, child: ChildRun, calls: CallServices, span: Span, run_id: str
+    ) -> tuple[ActiveRun, list[Message]]:
+        """Return a child's run that is ready to start, with the messages that it begins with."""
+        delegation, folder = child.delegation, child.folder
+        child.active = active = await build_child(
+            self._services,
+            delegation.parent,
+            delegation.child,
+            child,
+            calls,
+            run_id=run_id,
+            call_id=delegation.call_id,
+            span=span,
+            background=delegation.background,
+            take_steers=child.drain_late,
+            on_end=self._on_run_end,
+            root=None if folder is None else folder.root,
+            prepare=None if folder is None else folder.prepare,
+        )
+        return active, await self._rows(delegation, active)
+
     async def _rows(self, delegation: Delegation, active: ActiveRun) -> list[Message]:
         """Return the messages that the child's conversation begins with."""
         run, candidate = active.context, active.context.plan.route.candidates[0]
         window = self._services.router.catalog.context_window(candidate.provider, candidate.model)
-        outside = await self._outside(run)
+        outside = await self._outside(run, delegation.parent.scope.project_root)
         shown = await forward(delegation, self._hooks, outside, window)
         rows = []
         if shown.text:
@@ -253,8 +294,8 @@ class Delegations:
             delegation.parent.journal.audit("delegation.filtered", data)
         return rows
 
-    async def _outside(self, run: RunContext) -> Outside:
-        """Return what keeps from a child what its cage does not show it."""
+    async def _outside(self, run: RunContext, root: Path) -> Outside:
+        """Return what keeps from a child what its cage does not show it; `root` is where its parent works."""
         cage = run.scope.cage
         if cage is None:
             return Outside(self._seen, None)
@@ -264,11 +305,11 @@ class Delegations:
                 lambda uow: uow.messages.tool_results_since(self._session_id, max(0, since))
             )
             await asyncio.to_thread(self._seen.add_results, rows)
-        policy = CagePolicy(cage, run.scope.project_root)
+        policy = CagePolicy(cage, root)
 
         def readable(path: str) -> bool:
             try:
-                policy.check(locate(run.scope.project_root, path).parts, "ro")
+                policy.check(locate(root, path).parts, "ro")
             except ToolError:
                 return False
             return True
@@ -303,12 +344,14 @@ class Delegations:
         delegation.parent.journal.audit("delegation.completed", ended_facts(delegation, active))
 
     def _started_facts(self, delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
+        root = active.context.scope.root
         return {
             "child": delegation.path,
             "child_run_id": active.run_id,
             "call_id": delegation.call_id,
             "background": delegation.background,
             "prompt": delegation.prompt[:200],
+            **({} if delegation.workspace == "shared" else {"workspace": root.workspace_id}),
         }
 
     async def _on_run_end(self, session_id: str, agent_path: str, run_id: str) -> None:

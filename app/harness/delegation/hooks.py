@@ -22,6 +22,7 @@ from app.harness.run.run_context import RunContext
 from app.ids import SUBAGENTS
 from app.messages import ModelMessage
 from app.tools.authorisation.cage_policy import CagePolicy
+from app.tools.contract.ports import ChildPlace
 
 log = logging.getLogger("kaged.delegation")
 
@@ -42,6 +43,7 @@ class Delegation:
     input: Mapping[str, Any]
     prompt: str
     background: bool = False
+    workspace: ChildPlace = "shared"
 
     @property
     def path(self) -> str:

@@ -7,7 +7,7 @@ Never: the project's other sections, or where the nodes came from.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from app.harness.dsl.validation import Validated, validate
 from app.ids import ROOT_AGENT, SUBAGENTS
 from app.json_schema import schema_problem
 from app.nearest_names import did_you_mean
+from app.tools.contract.ports import CHANGES_TOOL
 
 DEFAULT_PARAMETERS: dict[str, Any] = {
     "type": "object",
@@ -104,7 +105,9 @@ class AgentCompiler:
             parameters=self._parameters(spec, node),
             output=self._output(spec, node),
             cage=cage,
-            tools=self.resolver.resolve(spec.tools, is_root=above is None),
+            tools=self.resolver.resolve(
+                spec.tools, is_root=above is None, also=_tools_for(children.values())
+            ),
             tools_loading=spec.tools_loading,
             children={key: child for key, child in children.items() if child is not None},
             compaction=compaction,
@@ -113,6 +116,7 @@ class AgentCompiler:
             include_tool_results_in_context=spec.include_tool_results_in_context,
             content_gates=gates,
             todo_review=spec.todo_review,
+            workspace=spec.workspace,
             permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
             plugins=plugins,
             plugin_tools=overrides_beyond(spec.tools, plugins, self.resolver),
@@ -254,6 +258,13 @@ class AgentCompiler:
         if not does_something and checked.sound("tools"):
             message = f"`{agent.key}` has no tools and no subagents: it can only talk"
             self.bag.warning("agent_idle", message, node.key)
+
+
+def _tools_for(children: Iterable[CompiledAgent | None]) -> tuple[str, ...]:
+    """Return the tools that an agent has because of its children: that for the changes of those which work in
+    workspaces of their own."""
+    apart = any(child is not None and child.workspace == "worktree" for child in children)
+    return (CHANGES_TOOL,) if apart else ()
 
 
 def _literal(path: str) -> str:

@@ -107,6 +107,8 @@ class CompiledAgent(CompiledModel):
     """Globs of files below the project's root whose content the agent's model is not sent, those of its
     ancestors first."""
     todo_review: Literal["auto", "review"]
+    workspace: Literal["shared", "worktree"] = "shared"
+    """Where it works as a subagent, unless who calls it says so."""
     permissions: tuple[CompiledPermission, ...]
     plugins: dict[str, PluginSpec]
     plugin_tools: dict[str, ToolOverride] = {}

@@ -244,6 +244,8 @@ class AgentSpec(StrictModel):
     """Globs of files whose content is withheld from the model of this agent and of the agents below it."""
     todo_review: Literal["auto", "review"] = "review"
     """Whether a claimed todo criterion counts at once or waits for the operator."""
+    workspace: Literal["shared", "worktree"] = "shared"
+    """Where a subagent works: where the agent that calls it does, or in a workspace of its own."""
 
 
 def _version_one(value: Any) -> Any:

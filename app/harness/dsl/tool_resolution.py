@@ -7,6 +7,7 @@ a tool, an action. Never: running a tool, or knowing one by name (`ToolCatalog`)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
@@ -52,6 +53,14 @@ def server_prefix(pattern: str) -> str | None:
     return start if "_" in start and "." not in start and start[:1].isalpha() else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What an agent is, as far as it has tools by that: the root agent, and what it has `also`."""
+
+    is_root: bool
+    also: Collection[str]
+
+
 class ToolResolver:
     """Resolves patterns against one catalog. `servers` are the names of the known MCP servers."""
 
@@ -83,8 +92,12 @@ class ToolResolver:
             name for name in (*self.tools, *self._owner) if text_matches(name, pattern) or name == owner
         )
 
-    def resolve(self, overrides: Mapping[str, ToolOverride], *, is_root: bool) -> dict[str, ResolvedTool]:
-        """The state of every tool of the catalog for one agent."""
+    def resolve(
+        self, overrides: Mapping[str, ToolOverride], *, is_root: bool, also: Collection[str] = ()
+    ) -> dict[str, ResolvedTool]:
+        """The state of every tool of the catalog for one agent, which has the tools in `also` without asking
+        for them."""
+        roles = _Roles(is_root, also)
         ordered = sorted(overrides.items(), key=lambda item: self._rank(item[0]))
         hits = [(pattern, override, frozenset(self.match(pattern))) for pattern, override in ordered]
         result = {}
@@ -92,7 +105,7 @@ class ToolResolver:
             own = [(pattern, override) for pattern, override, matched in hits if tool in matched]
             description = next((o.description for _, o in reversed(own) if o.description is not None), None)
             limits = _merged(override for _, override in own)
-            enabled, origin = self._state(tool, tool, hits, is_root=is_root)
+            enabled, origin = self._state(tool, tool, hits, roles)
             states = {
                 action.rpartition(".")[2]: ResolvedAction(
                     enabled=on,
@@ -100,7 +113,7 @@ class ToolResolver:
                     limits=_merged(one for _, one, matched in hits if {tool, action} & matched),
                 )
                 for action in actions
-                for on, why in [self._state(action, tool, hits, is_root=is_root)]
+                for on, why in [self._state(action, tool, hits, roles)]
             }
             if states and any(state.enabled for state in states.values()) != enabled:
                 enabled = not enabled
@@ -111,12 +124,13 @@ class ToolResolver:
         return result
 
     def _state(
-        self, name: str, tool: str, hits: list[tuple[str, ToolOverride, frozenset[str]]], *, is_root: bool
+        self, name: str, tool: str, hits: list[tuple[str, ToolOverride, frozenset[str]]], roles: _Roles
     ) -> tuple[bool, str]:
-        if not is_root and (name in self._root_only or tool in self._root_only):
+        if not roles.is_root and (name in self._root_only or tool in self._root_only):
             return False, "default"
         enabled, origin = False, "default"
-        if is_root and (name in self._root_defaults or tool in self._root_defaults):
+        by_role = roles.is_root and (name in self._root_defaults or tool in self._root_defaults)
+        if by_role or tool in roles.also:
             enabled, origin = True, "role"
         for pattern, override, matched in hits:
             if name in matched or tool in matched:

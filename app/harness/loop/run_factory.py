@@ -28,13 +28,14 @@ from app.harness.projects.prompts.assemble import SystemPrompt, environment
 from app.harness.projects.prompts.session_prompts import SessionPrompts
 from app.harness.projects.prompts.store import PromptStore
 from app.harness.projects.run_cage import cage_of
+from app.harness.projects.session_roots import SessionRoot
 from app.harness.projects.tool_loading import SessionTools
 from app.harness.projects.tool_selection import allowed_tools, tool_specs
 from app.harness.run.answers import WaitingCall
 from app.harness.run.journal import Journal
 from app.harness.run.limits import Limits
 from app.harness.run.meter import Meter
-from app.harness.run.plan import Plan, Remind
+from app.harness.run.plan import Plan, Prepare, Remind
 from app.harness.run.run_context import Controls, RunContext
 from app.harness.run.scope import Scope
 from app.harness.run.shared_budgets import SharedBudgets
@@ -188,15 +189,19 @@ async def build_child(  # noqa: PLR0913
     owner: Owner,
     calls: CallServices,
     *,
+    run_id: str,
     call_id: str,
     span: Span,
     background: bool,
     take_steers: Callable[[], list[Message]],
     on_end: Callable[[str, str, str], Awaitable[None]],
+    root: SessionRoot | None = None,
+    prepare: Prepare | None = None,
 ) -> ActiveRun:
     """Return a run of one of the parent's children that is ready to start; nothing is stored yet.
 
-    It has what its parent has left of its budgets, and a conversation of its own.
+    It has what its parent has left of its budgets, and a conversation of its own. `root` is where it works,
+    when that is not where its parent does; `prepare` is awaited before its first step.
     Raises `ValidationFailed` when its model is not known."""
     route = services.router.resolve(agent.model)
     await services.router.catalog.prepare(route.candidates[0].provider)
@@ -204,11 +209,13 @@ async def build_child(  # noqa: PLR0913
     prompts = await services.projects.prompts_of(above.project_id, above.project)
     caller = Caller(above.actor, above.project_id, above.root.project, agent, above.session_id)
     extra = await extra_tools(services, caller)
-    scope = await _child_scope(above, agent, call_id)
-    guidance = AgentGuidance(parent.guidance.session, agent, scope.cage, above.project_root)
+    scope = await _child_scope(above, agent, run_id, call_id, root or above.root)
+    session = parent.guidance.session
+    guidance = AgentGuidance(session, agent, scope.cage, above.project_root)
+    surroundings = shared.surroundings if root is None else environment(root, session.day)
     plan = Plan(
         route=route,
-        system=_child_system(prompts, agent, shared, guidance).blocks,
+        system=_child_system(prompts, agent, shared, guidance, surroundings).blocks,
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=shared.scratch_dir,
@@ -217,7 +224,8 @@ async def build_child(  # noqa: PLR0913
         manifest_rules=declared_rules(above.project, agent),
         on_overflow=shared.on_overflow,
         prompt_edits=shared.prompt_edits,
-        surroundings=shared.surroundings,
+        surroundings=surroundings,
+        prepare=prepare,
     )
     context = RunContext(
         scope=scope,
@@ -239,7 +247,11 @@ async def build_child(  # noqa: PLR0913
 
 
 def _child_system(
-    prompts: PromptStore, agent: CompiledAgent, shared: Plan, guidance: AgentGuidance
+    prompts: PromptStore,
+    agent: CompiledAgent,
+    shared: Plan,
+    guidance: AgentGuidance,
+    surroundings: tuple[SystemBlock, ...],
 ) -> SystemPrompt:
     return SystemPrompt(
         prompts,
@@ -247,14 +259,19 @@ def _child_system(
         edits=shared.prompt_edits,
         instructions=guidance.instructions,
         skills=guidance.skill_list,
-        environment=shared.surroundings,
+        environment=surroundings,
     )
 
 
-async def _child_scope(parent: Scope, agent: CompiledAgent, call_id: str) -> Scope:
+async def _child_scope(
+    parent: Scope, agent: CompiledAgent, run_id: str, call_id: str, root: SessionRoot
+) -> Scope:
+    """The cage is worked out where the parent works: the folder of the child may not be there yet, and will
+    be as that one."""
     return replace(
         parent,
-        run_id=new_id("run"),
+        root=root,
+        run_id=run_id,
         agent_path=agent.path,
         agent=agent,
         cage=await asyncio.to_thread(cage_of, parent.project, agent, parent.project_root),

@@ -304,7 +304,8 @@ class StepCalls:
         call.message_id = new_id("msg")
         message = result_row(run, call.message_id, call.position, call.result, envelope)
         if call.ports is not None and call.ports.writes:
-            message["details"]["wrote"] = as_details(call.ports.writes)
+            wrote = "wroteApart" if run.scope.root.is_of_child else "wrote"
+            message["details"][wrote] = as_details(call.ports.writes)
         ended = now_ms()
         call.record = record = replace(call.record, state=move(call.record.state, state))
 

@@ -19,14 +19,22 @@ PLAIN_BASES = {"head": "the newest commit", "working": "the newest commit and th
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The branch of a workspace: what it started from, and the first of the ports that are the session's."""
+    """The branch of a workspace: what it started from, and whether it is that of a subagent."""
 
     name: str | None
     base: str
     commit: str | None = None
+    of_child: bool = False
 
     def in_words(self) -> str:
         """Return the line for its agents."""
+        if self.of_child:
+            kind = "a copy" if self.name is None else f"a clone, on the branch {self.name},"
+            return (
+                f"{kind} of the folder of the agent that calls you, as it was then, with what is not "
+                "committed there. It is for you and your subagents alone. That agent takes your changes "
+                "over, committed or not"
+            )
         if self.name is None:
             return (
                 "a copy of the project's folder, for this session alone; the operator takes the changes over"
@@ -47,6 +55,7 @@ class SessionRoot:
     path: Path
     project: Path
     branch: Branch | None = None
+    workspace_id: str | None = None
 
     @classmethod
     def shared(cls, project: Path) -> SessionRoot:
@@ -56,6 +65,11 @@ class SessionRoot:
     @property
     def is_shared(self) -> bool:
         return self.path == self.project
+
+    @property
+    def is_of_child(self) -> bool:
+        """Whether it is the folder of a subagent, and not that of its session."""
+        return self.branch is not None and self.branch.of_child
 
 
 class SessionRoots:
@@ -76,7 +90,7 @@ class SessionRoots:
                 self._broken[row.id] = row
             return
         self._broken.pop(row.id, None)
-        self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit)
+        self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit, row.run_id is not None)
         if row.first_port is not None:
             self._ports[root] = row.first_port
 
@@ -85,20 +99,24 @@ class SessionRoots:
 
         Raises `Conflict`: `workspace_not_ready` for a workspace that could not be created, and
         `workspace_removed`."""
-        if session.workspace_id is None:
+        return self.at(session.workspace_id, project)
+
+    def at(self, workspace_id: str | None, project: Path) -> SessionRoot:
+        """Return the root of a workspace, or of the project's own folder for None. Raises as `of`."""
+        if workspace_id is None:
             return SessionRoot.shared(project)
-        known = self._known.get(session.workspace_id)
+        known = self._known.get(workspace_id)
         if known is None:
-            broken = self._broken.get(session.workspace_id)
+            broken = self._broken.get(workspace_id)
             if broken is not None:
                 raise unusable(broken)
             raise Conflict(
                 "The workspace of this session is removed, with its files. Open another session.",
                 reason="workspace_removed",
-                details={"workspace_id": session.workspace_id},
+                details={"workspace_id": workspace_id},
             )
         root, branch = known
-        return SessionRoot(root, project, branch)
+        return SessionRoot(root, project, branch, workspace_id)
 
     def first_port(self, root: Path) -> int | None:
         """Return the first port of the range of the workspace at `root`, None where it has none."""

@@ -25,6 +25,10 @@ class Remind(Protocol):
     async def __call__(self, *, has_tool: bool) -> str | None: ...
 
 
+Prepare = Callable[[Any], Awaitable[None]]
+"""Is awaited before the first step of a run, which it is given."""
+
+
 async def at_once() -> None:
     """Wait for nothing."""
 
@@ -33,9 +37,9 @@ async def at_once() -> None:
 class Plan:
     """The choices of one run.
 
-    `prepare` makes `system` ready, once, before the first step. `remind` gives the reminder of open tasks.
-    `files_noted` waits until the state of the project's files is noted. `waiting_calls` are calls of an
-    earlier run that this run resumes."""
+    `prepare` makes `system`, or the folder, ready, once, before the first step. `remind` gives the reminder
+    of open tasks. `files_noted` waits until the state of the project's files is noted. `waiting_calls` are
+    calls of an earlier run that this run resumes."""
 
     route: Route
     system: Callable[[], tuple[SystemBlock, ...]]
@@ -48,7 +52,7 @@ class Plan:
     on_overflow: Literal["abort", "truncate"] = "abort"
     prompt_edits: Mapping[str, Prompt] = field(default_factory=dict)
     surroundings: tuple[SystemBlock, ...] = ()
-    prepare: Callable[[Any], Awaitable[None]] | None = None
+    prepare: Prepare | None = None
     remind: Remind | None = None
     files_noted: Callable[[], Awaitable[None]] = at_once
     waiting_calls: tuple[WaitingCall, ...] = ()

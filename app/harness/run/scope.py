@@ -19,7 +19,8 @@ from app.harness.projects.session_roots import SessionRoot
 class Scope:
     """The identity of one run. `run_id` is "" for work that an operator asks for outside of a run.
 
-    A child's run has the id of its parent's tool call as `parent_call_id`, and the `root` of its parent.
+    A child's run has the id of its parent's tool call as `parent_call_id`, and the `root` of its parent, or a
+    workspace of its own.
     `cage` is what the agent is held to, None when it has no cage."""
 
     session_id: str

@@ -16,6 +16,7 @@ from app.events.payload import EventPayload, Origin
 from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
 from app.harness.delegation.delegations import Delegations, ended_facts
+from app.harness.delegation.folders import in_words
 from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
 from app.harness.loop.active_run import ActiveRun
@@ -23,7 +24,7 @@ from app.harness.sessions.session_parts import SessionParts
 from app.ids import ROOT_AGENT, now_ms
 from app.storage.models import AuditEvent, Message
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.contract.ports import ChildAnswer
+from app.tools.contract.ports import ChildAnswer, ChildFiles
 
 log = logging.getLogger("kaged.delegation")
 
@@ -58,9 +59,9 @@ class BackgroundTasks:
         is over itself. After an operator's cancel nothing is started because of it."""
         session = self._session
         async with session.lock:
-            del session.delegations.live[active.run_id]
+            files = session.delegations.live.pop(active.run_id).files
             try:
-                await self._notify(delegation, active, events, store)
+                await self._notify(delegation, active, events, store, files)
             finally:
                 session.settle_place()
 
@@ -88,13 +89,14 @@ class BackgroundTasks:
         active: ActiveRun,
         events: Sequence[EventPayload],
         store: Callable[[UnitOfWork], None],
+        files: ChildFiles | None,
     ) -> None:
         session, run = self._session, active.context
         starter = session.delegations.live.get(delegation.parent.scope.run_id)
         listening = starter is not None and starter.active.outcome is None
         path = delegation.parent.scope.agent_path if listening else ROOT_AGENT
         held = run.controls.stopping == "cancel"
-        row, answer = self._row(delegation, active, path)
+        row, answer = self._row(delegation, active, path, files)
         if held:
             row = row.model_copy(update={"delivery": "held"})
         noted = self._audit(delegation, active)
@@ -125,9 +127,10 @@ class BackgroundTasks:
             await session.start_when_idle(row)
 
     def _row(
-        self, delegation: Delegation, active: ActiveRun, path: str
+        self, delegation: Delegation, active: ActiveRun, path: str, files: ChildFiles | None
     ) -> tuple[Message, ChildAnswer | None]:
-        """Return the message about a task's end, and the answer when it has one."""
+        """Return the message about a task's end, and the answer when it has one; `files` are those that the
+        child left in a workspace of its own."""
         run, outcome = active.context, active.outcome
         state = outcome.state if outcome is not None else "failed"
         starter, child = delegation.parent.scope.agent_path, run.scope.agent_path
@@ -136,8 +139,10 @@ class BackgroundTasks:
         try:
             if outcome is None:
                 raise ToolError("agent_failed", "It broke off.")
-            answer = answer_of(run, outcome, [])
-            content = f"{text} (run {run.scope.run_id}) is done.\n{answer.message}"
+            answer = answer_of(run, outcome, [], files)
+            left = in_words(files)
+            place = "" if left is None else f" {left}"
+            content = f"{text} (run {run.scope.run_id}) is done.{place}\n{answer.message}"
         except ToolError as error:
             content = f"{text} (run {run.scope.run_id}) was not done.\nError {error.code}: {error.message}"
         row = task_result_row(

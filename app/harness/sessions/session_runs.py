@@ -64,7 +64,12 @@ class SessionRuns:
         self.compaction = RestCompaction()
         self.tasks = BackgroundTasks(self, parts)
         self.delegations = Delegations(
-            runs, row.id, self.tasks, services.delegation_hooks, services.proposals
+            runs,
+            row.id,
+            self.tasks,
+            services.delegation_hooks,
+            services.proposals,
+            services.workspaces.subagents,
         )
         self.waits = SessionWaits(self, parts.record, services)
         self.root = RootAgent(

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from app.errors import NotFound
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
+from app.harness.delegation.folders import ChildFolders
 from app.harness.delegation.hooks import DelegationHooks
 from app.harness.issues.proposals import TodoProposals
 from app.harness.loop.run_services import RunServices, model_of
@@ -27,6 +28,10 @@ from app.storage.models import Session as SessionRow
 
 class WorkspaceGate(Protocol):
     """The folders of their own in which sessions work."""
+
+    @property
+    def subagents(self) -> ChildFolders:
+        """The same for subagents."""
 
     def is_making(self, session: SessionRow) -> bool:
         """Whether the session's folder is being made."""

@@ -126,7 +126,7 @@ class Bringer:
 
     async def _present(self, commit: str | None, paths: Sequence[bytes]) -> tuple[str, dict[bytes, str]]:
         """Return a tree with these files as they lie in the checkout now, and those that are no files."""
-        occupied = await asyncio.to_thread(_no_files, self._checkout, paths)
+        occupied = await asyncio.to_thread(no_files, self._checkout, paths)
         plain = [path for path in paths if path not in occupied]
         top, index = self._checkout.top, self._checkout.index
         return await self._snapshots.of_paths(top, index, commit, plain), occupied
@@ -197,7 +197,7 @@ def _content(workspace: Workspace, path: str) -> bytes:
         return target.read()
 
 
-def _no_files(checkout: Checkout, paths: Sequence[bytes]) -> dict[bytes, str]:
+def no_files(checkout: Checkout, paths: Sequence[bytes]) -> dict[bytes, str]:
     """Return which of the paths have something that is no file or link in their place or above it, or what
     is the daemon's."""
     found = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
@@ -20,6 +20,7 @@ from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository, refs_within, refuse_foreign, repository_of
 from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
+from app.harness.workspaces.sources import Source, state_of, take_over
 from app.harness.workspaces.trees import commit_tree
 from app.harness.workspaces.walking import remove_tree
 from app.tools.processes.call_processes import CallProcesses
@@ -35,7 +36,9 @@ _SUBMODULE_MODE = bytes.fromhex("0000e000")
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is to be made: from `base` (`head`, `working` or a ref), which is `commit` where it is one. `seed`
-    holds what several begin with: that commit, or the files of a project without a repository."""
+    holds what several begin with: that commit, or the files of a project without a repository. A workspace of
+    a subagent may be made of another one, the `source`. `noted` is set as soon as what it is made of may
+    change again."""
 
     workspace_id: str
     root: Path
@@ -44,6 +47,8 @@ class Wish:
     branch: str | None
     most_bytes: int
     seed: Layout | None = None
+    source: Source | None = None
+    noted: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +75,22 @@ class Creation:
         return GitCommands(self._processes, self._environment, root, None)
 
     def folder(
-        self, root: Path, layout: Layout, repository: Repository | None, *, making: bool = False
+        self,
+        root: Path,
+        layout: Layout,
+        repository: Repository | None,
+        *,
+        making: bool = False,
+        also: Layout | None = None,
     ) -> GitFolder:
-        """Return git with the daemon's repository of a workspace; while it is `making` it writes the tree."""
+        """Return git with the daemon's repository of a workspace; while it is `making` it writes the tree. It
+        reads `also` another workspace."""
         objects = () if repository is None else (repository.objects,)
         top = root if repository is None else repository.top
-        places = GitPlaces((layout.git,), shown=(layout.tree, *objects))
+        others = () if also is None else (also.git, also.tree)
+        places = GitPlaces((layout.git,), shown=(layout.tree, *objects, *others))
         if making:
-            places = GitPlaces((layout.git, layout.tree), shown=objects)
+            places = GitPlaces((layout.git, layout.tree), shown=(*objects, *others))
         return GitFolder(self._processes, self._environment, layout.git, top, places)
 
     async def make(self, wish: Wish, layout: Layout, identity: Mapping[str, str]) -> Made:
@@ -92,9 +105,15 @@ class Creation:
         await prepare(layout, repository)
         if repository is None:
             return await self._copy(wish, layout)
-        folder = self.folder(wish.root, layout, repository, making=True)
-        commit = await self._base(wish, layout, repository, folder)
-        pinned = await self._pinned(wish, repository, folder)
+        source = None if wish.source is None else wish.source.layout
+        folder = self.folder(wish.root, layout, repository, making=True, also=source)
+        if wish.source is not None:
+            pinned = (await self._pins.all(git)).get(wish.source.workspace_id)
+            commit = await state_of(folder, wish.source, pinned)
+        else:
+            commit = await self._base(wish, layout, repository, folder)
+            pinned = await self._pinned(wish, repository, folder)
+        wish.noted.set()
         if pinned is not None:
             await self._pins.put(repository, wish.workspace_id, pinned)
         await check_out(folder, layout, commit)
@@ -154,17 +173,14 @@ class Creation:
         above = [] if repository.head is None else [repository.head]
         commit = await commit_tree(folder, tree, above, WHAT_CAME_ALONG)
         # What is only staged can be pruned in the user's repository: the workspace has it by itself.
-        wanted = f"{commit}\n" + (f"^{repository.head}\n" if repository.head is not None else "")
-        await folder.run(
-            ["pack-objects", "--revs", "-q", str(layout.git / "objects" / "pack" / "pack")],
-            wanted.encode(),
-            seconds=SECONDS,
-        )
+        await take_over(folder, commit, repository.head)
         return commit
 
     async def _copy(self, wish: Wish, layout: Layout) -> Made:
         source = wish.root if wish.seed is None else wish.seed.tree
+        source = source if wish.source is None else wish.source.layout.tree
         await self._copy_files(source, layout, wish.most_bytes)
+        wish.noted.set()
         folder = self.folder(wish.root, layout, None, making=True)
         tree = await Snapshots(folder).whole(layout.tree, layout.index, None)
         commit = await commit_tree(folder, tree, [], WITHOUT_REPOSITORY)

@@ -26,6 +26,7 @@ from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.repository import Repository, commit_of, has_folder, refuse_foreign, repository_of
 from app.harness.workspaces.seeds import SEED, Seeds
 from app.harness.workspaces.sizes import size_of
+from app.harness.workspaces.sources import Source
 from app.harness.workspaces.tools import Tools, words
 from app.ids import new_id, now_ms
 from app.states import WORKABLE, WorkspaceState
@@ -51,7 +52,9 @@ class Making:
         self._settings = settings
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._measuring: set[asyncio.Task[None]] = set()
-        self._stopping = False
+        self._noted: dict[str, asyncio.Event] = {}
+        self.stopped = False
+        """Whether the daemon stops: what is being made is then made by the next start."""
         self.seeds = Seeds(record, tools)
 
     async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
@@ -135,17 +138,34 @@ class Making:
         """Make a stored workspace in the background, unless that is under way."""
         if row.id in self._tasks:
             return
-        task = asyncio.create_task(self._make_to_its_end(row), name=f"make {row.id}")
+        noted = self._noted[row.id] = asyncio.Event()
+        task = asyncio.create_task(self._make_to_its_end(row, noted), name=f"make {row.id}")
         self._tasks[row.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(row.id, None))
 
-    async def ready(self, session: SessionRow) -> bool:
-        """Wait while a session's workspace is being made; False when the daemon stops before."""
-        task = self._tasks.get(session.workspace_id or "")
+        def over(_: asyncio.Task[None]) -> None:
+            noted.set()
+            self._tasks.pop(row.id, None)
+            self._noted.pop(row.id, None)
+
+        task.add_done_callback(over)
+
+    async def noted(self, workspace_id: str) -> None:
+        """Wait until what a workspace is made of may change again."""
+        noted = self._noted.get(workspace_id)
+        if noted is not None:
+            await noted.wait()
+
+    async def finished(self, workspace_id: str) -> bool:
+        """Wait while a workspace is being made; False when that is stopped."""
+        task = self._tasks.get(workspace_id)
         if task is None:
             return True
         await asyncio.wait({task})
-        return not (task.cancelled() and self._stopping)
+        return not (task.cancelled() and self.stopped)
+
+    async def ready(self, session: SessionRow) -> bool:
+        """Wait while a session's workspace is being made; False when the daemon stops before."""
+        return await self.finished(session.workspace_id or "")
 
     def is_making(self, session: SessionRow) -> bool:
         return session.workspace_id in self._tasks
@@ -195,13 +215,13 @@ class Making:
         if row.kind == "worktree":
             repository = await repository_of(self._tools.creation.reading(root), root)
         borrowed = () if repository is None else (repository.objects,)
-        return Fitting(layout, root, Path(row.root), borrowed, 0)
+        return Fitting(layout, root, Path(row.root), borrowed, 0, root)
 
-    async def _make_to_its_end(self, row: Workspace) -> None:
-        await self._make(row)
+    async def _make_to_its_end(self, row: Workspace, noted: asyncio.Event) -> None:
+        await self._make(row, noted)
         await self.seeds.used(row)
 
-    async def _make(self, row: Workspace) -> None:
+    async def _make(self, row: Workspace, noted: asyncio.Event) -> None:
         # The caller may hold an old row: a workspace that is ready by now is not made again.
         if (await self._record.get(row.id)).state != S.CREATING.value:
             return
@@ -210,12 +230,13 @@ class Making:
         try:
             await self._record.note(row, {}, "clone" if row.kind == "worktree" else "copy")
             identity = await self._tools.merging.identity(root)
-            seed, room = self.seeds.of(row), await self._room()
-            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed)
+            seed, source, room = self.seeds.of(row), await self._source(row), await self._room()
+            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed, source, noted)
             made = await self._tools.creation.make(wish, layout, identity)
             section, notes = self._section(row.project_id)
             notes = [*notes, *([] if made.note is None else [made.note])]
-            fitting = Fitting(layout, root, made.root, made.borrowed, await self._room())
+            place = root if row.parent_id is None else self._projects.workspaces.at(row.parent_id, root).path
+            fitting = Fitting(layout, root, made.root, made.borrowed, await self._room(), place)
             row, found, columns = await self._tools.outfit.fit(row, section, fitting)
             detail = " ".join((*notes, *found)) or None
             columns |= {"base_commit": made.base_commit, "detail": detail, "journal": None}
@@ -228,6 +249,15 @@ class Making:
         except Exception as problem:
             log.exception("the workspace %s could not be made", row.id)
             await self._could_not_be_made(row, root, layout, type(problem).__name__)
+
+    async def _source(self, row: Workspace) -> Source | None:
+        """Return the workspace of which that of a subagent is made; None for the project's own folder."""
+        if row.parent_id is None:
+            return None
+        parent = await self._record.get(row.parent_id)
+        if parent.removed_at is not None or parent.base_commit is None:
+            raise Conflict(f"The workspace {parent.id} is not there any more.", reason="workspace_gone")
+        return Source(parent.id, self._tools.layout(parent.project_id, parent.id), parent.base_commit)
 
     def _section(self, project_id: str) -> tuple[WorkspaceSection, list[str]]:
         """Return what the trusted project file says of workspaces; what it says otherwise has no effect."""
@@ -268,7 +298,7 @@ class Making:
 
     async def aclose(self) -> None:
         """Stop what is being made and measured; the next start does it."""
-        self._stopping = True
+        self.stopped = True
         tasks = [*self._tasks.values(), *self._measuring]
         for task in tasks:
             task.cancel("the daemon is stopping")

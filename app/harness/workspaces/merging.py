@@ -67,6 +67,18 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
+class Sides:
+    """The trees of what a target had of a workspace last, and of what it holds; git, the user's
+    repository, and what is closed to everybody."""
+
+    git: GitFolder
+    repository: Repository | None
+    base: str
+    theirs: str
+    closed: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     answer: Merged
     journal: dict[str, Any]
@@ -123,6 +135,16 @@ class Merging:
         theirs, _ = await self._theirs(row, layout, git)
         brought = (row.merged or {}).get("whole", ())
         return theirs not in (*brought, await self._base(row, git, None))
+
+    async def sides(
+        self, row: Workspace, layout: Layout, root: Path, into: str | None, also: Layout | None = None
+    ) -> Sides:
+        """Return what a workspace holds now, and what a target had of it last; git reads `also` another
+        workspace. Raises `GitProblem`."""
+        repository = await self._repository(row, root)
+        git = self._creation.folder(root, layout, repository, also=also)
+        theirs, _ = await self._theirs(row, layout, git)
+        return Sides(git, repository, await self._base(row, git, into), theirs, self._processes.closed)
 
     async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
         """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""

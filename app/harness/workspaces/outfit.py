@@ -26,13 +26,15 @@ from app.tools.processes.call_processes import CallProcesses
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """A workspace that is made, of the project at `project`: its `root`, and what it borrows from."""
+    """A workspace that is made, of the project at `project`: its `root`, what it borrows from, and the folder
+    of which it is made."""
 
     layout: Layout
     project: Path
     root: Path
     borrowed: tuple[Path, ...]
     most_bytes: int
+    source: Path
 
 
 class Outfit:
@@ -52,7 +54,7 @@ class Outfit:
         closed, room = self._processes.closed, fitting.most_bytes
         notes = await stoppable(
             lambda stop: furnish(
-                section, fitting.project, fitting.root, CopyBounds(room, closed=closed, stop=stop)
+                section, fitting.source, fitting.root, CopyBounds(room, closed=closed, stop=stop)
             )
         )
         if section.ports:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app.errors import NotFound
+from app.events.payload import Origin
 from app.events.sessions import WorkspaceUpdated
 from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
@@ -36,8 +37,11 @@ class WorkspaceRecord:
         async with self._locks.holding(workspace_id):
             yield await self.get(workspace_id)
 
+    async def find(self, workspace_id: str) -> Workspace | None:
+        return await self.storage.read(lambda uow: uow.workspaces.get(workspace_id))
+
     async def get(self, workspace_id: str) -> Workspace:
-        found = await self.storage.read(lambda uow: uow.workspaces.get(workspace_id))
+        found = await self.find(workspace_id)
         if found is None:
             raise NotFound(f"There is no workspace {workspace_id}.")
         return found
@@ -51,6 +55,17 @@ class WorkspaceRecord:
 
     async def of_session(self, session_id: str) -> Workspace | None:
         return await self.storage.read(lambda uow: uow.workspaces.of_session(session_id))
+
+    async def add(self, row: Workspace) -> Workspace:
+        """Store a new workspace by itself; that of a session is stored with the session."""
+
+        def statements(uow: UnitOfWork) -> Workspace:
+            uow.workspaces.add(row)
+            found = uow.workspaces.get(row.id)
+            assert found is not None
+            return found
+
+        return self._stored(await self.storage.write(statements, durable=True))
 
     async def move(self, row: Workspace, target: WorkspaceState, columns: Columns | None = None) -> Workspace:
         """Store another state with other columns. Raises `Conflict` when the move is not legal by now."""
@@ -86,7 +101,7 @@ class WorkspaceRecord:
         shown = target.value if target is not None else row.state
         detail = columns.get("detail", row.detail)
         event = WorkspaceUpdated(workspace_id=row.id, state=shown, step=step, detail=detail)
-        await stream.record([event], statements, durable=True)
+        await stream.record([event], statements, origin=Origin(agent_path=row.agent_path), durable=True)
         return self._stored(changed[-1])
 
     def _stored(self, row: Workspace) -> Workspace:

@@ -16,10 +16,12 @@ from typing import Any, Literal, TypeVar
 from app.config import WorkspaceSettings
 from app.errors import Conflict, NotFound
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.children import SubagentWorkspaces
 from app.harness.workspaces.making import Making
 from app.harness.workspaces.merging import Merged, MergeWish
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.running import Command, CommandRun
+from app.harness.workspaces.taking import ChildChanges
 from app.harness.workspaces.tending import Tending
 from app.harness.workspaces.tools import Tools
 from app.ids import now_ms
@@ -46,6 +48,8 @@ class Workspaces:
         self._tools = tools
         self._making = Making(record, projects, tools, settings)
         self._tending = Tending(record, projects, tools, settings, self._making)
+        self.subagents = SubagentWorkspaces(record, projects, tools, self._making, self._tending)
+        self.child_changes = ChildChanges(record, projects, tools, self._tending)
         self._steps: set[asyncio.Task[Any]] = set()
 
     # -- for sessions -----------------------------------------------------------------------
@@ -149,6 +153,12 @@ class Workspaces:
     async def _merge(self, row: Workspace, wish: MergeWish, actor: str) -> Merged:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
+            if present.run_id is not None and wish.conflicts == "agent":
+                raise Conflict(
+                    "The subagent of this workspace has ended and resolves no conflicts: keep the branch and "
+                    "merge it with git, or let the session's agent take the changes.",
+                    reason="workspace_of_subagent",
+                )
             if not wish.dry_run:
                 await self._require_rest(present)
             root = self._projects.root_of(present.project_id)
@@ -230,6 +240,13 @@ class Workspaces:
         return await asyncio.shield(task)
 
     async def _require_rest(self, row: Workspace) -> None:
+        if row.run_id is not None:
+            if await self._tending.is_used(row):
+                raise Conflict(
+                    "The subagent is working in the workspace: wait for its end, or cancel its run first.",
+                    reason="subagent_running",
+                )
+            return
         session_id = row.session_id
         session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
         if session is not None and session.state == "running":

@@ -56,6 +56,8 @@ class Tending:
         self._to_look = asyncio.Event()
         self._put_off: dict[str, tuple[float, float]] = {}
         """When a removal that failed is tried again, and after how long the time after that."""
+        self.in_use: set[str] = set()
+        """The workspaces of subagents whose runs are under way in this process."""
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
@@ -63,7 +65,8 @@ class Tending:
         for row in rows:
             if self._projects.find(row.project_id) is not None and self._tools.holds(row):
                 if row.state == S.CREATING.value:
-                    self._making.begin(row)
+                    if row.run_id is None:  # no run waits for that of a subagent: `look` gives it up
+                        self._making.begin(row)
                 elif row.journal is not None:
                     await self._recover_step(row)
         await self._making.seeds.tidy(project_id)
@@ -113,7 +116,10 @@ class Tending:
             if not may_look(row.project_id) or not self._tools.holds(row):
                 continue
             if row.state == S.CREATING.value:
-                self._making.begin(row)  # a request that ended too early had stored it
+                if row.run_id is None:
+                    self._making.begin(row)  # a request that ended too early had stored it
+                elif row.id not in self.in_use:
+                    await self.give_up(row)
                 continue
             if not row.size_bytes and row.removed_at is None:
                 await self._making.measure(row)  # a stop came before it
@@ -131,10 +137,7 @@ class Tending:
             return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()
         if row.state not in {S.READY.value, S.MERGED.value, S.KEPT.value}:
             return False
-        session_id = row.session_id
-        session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
-        kept = row.state == S.KEPT.value  # a run may have begun while the branch was written
-        if session is not None and (session.state == "running" if kept else session.state != "archived"):
+        if not await self._is_left(row):
             return False
         try:
             return not await self._tools.merging.has_changes(
@@ -145,6 +148,30 @@ class Tending:
         except (GitProblem, OSError) as problem:
             log.warning("the workspace %s stays: %s", row.id, words(problem))
             return False
+
+    async def give_up(self, row: Workspace) -> None:
+        """Make the workspace of a subagent no further, for which nobody waits any more. Does not raise."""
+        try:
+            async with self._record.holding(row.id) as present:
+                await self._making.give_up(present)
+        except KagedError as problem:
+            log.warning("what is left of the workspace %s stays for now: %s", row.id, problem.message)
+
+    async def _is_left(self, row: Workspace) -> bool:
+        """Tell whether nobody works in a workspace, or will."""
+        if row.run_id is not None:
+            return not await self.is_used(row)
+        session_id = row.session_id
+        session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
+        kept = row.state == S.KEPT.value  # a run may have begun while the branch was written
+        return session is None or (session.state != "running" if kept else session.state == "archived")
+
+    async def is_used(self, row: Workspace) -> bool:
+        """Tell whether the subagent of a workspace is at work, or one below it."""
+        if row.id in self.in_use:
+            return True
+        run_id = row.run_id or ""
+        return await self._storage.read(lambda uow: uow.runs.at_work(run_id))
 
     async def _remove(self, row: Workspace) -> None:
         """Remove a workspace's folder and pin; a session that is over has it no more."""

@@ -7,7 +7,8 @@ or what is written (`bringing`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import Conflict
@@ -132,11 +133,36 @@ def _number(text: bytes) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-async def patch(git: GitFolder, old: str, new: str) -> str:
-    """Return the differences of two trees as text, and no more than is shown."""
-    options = ["-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color"]
+async def with_sides(git: GitFolder, tree: str, changes: Iterable[Difference]) -> str:
+    """Return a tree in which these files are as the changes make them. Raises `GitProblem`."""
+    lines = []
+    for one in changes:
+        entry = b"0 " + b"0" * 40 if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
+        lines.append((one.new is not None, entry + b"\t" + one.path + b"\0"))
+    index = git.new_index()
     try:
-        said = await git.run(["diff-tree", *options, old, new], most=MAX_PATCH_BYTES, seconds=SECONDS)
+        await git.run(["read-tree", tree], index=index, seconds=SECONDS)
+        given = b"".join(line for _, line in sorted(lines))  # what goes makes room for what comes
+        await git.run(
+            ["update-index", "--replace", "-z", "--index-info"], given, index=index, seconds=SECONDS
+        )
+        return (await git.run(["write-tree", "--missing-ok"], index=index)).decode().strip()
+    finally:
+        await asyncio.to_thread(index.unlink, missing_ok=True)
+
+
+async def patch(git: GitFolder, old: str, new: str, paths: Sequence[bytes] = ()) -> str:
+    """Return the differences of two trees as text, of some files when given, and no more than is shown."""
+    options = ["-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color"]
+    named = ["--", *map(os.fsdecode, paths)] if paths else []
+    literally = {"GIT_LITERAL_PATHSPECS": "1"}
+    try:
+        said = await git.run(
+            ["diff-tree", *options, old, new, *named],
+            environment=literally,
+            most=MAX_PATCH_BYTES,
+            seconds=SECONDS,
+        )
     except GitProblem as problem:
         if problem.exit_code is None:
             return ""

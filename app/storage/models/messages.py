@@ -53,6 +53,8 @@ class MessageDetails(_Sender, total=False):
     images: list[dict[str, Any]]
     metadata: dict[str, Any]
     wrote: list[dict[str, Any]]
+    # The same of a subagent in a workspace of its own: no file of the session's folder.
+    wroteApart: list[dict[str, Any]]
     # A summary in the place of older messages.
     compaction_id: str
     facts: dict[str, Any]

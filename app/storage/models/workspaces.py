@@ -13,12 +13,13 @@ from app.storage.typed_json import Json
 class Workspace(SQLModel, table=True):
     """One workspace. It outlives its session while it holds changes, so the session is no foreign key.
 
-    `kind` is `worktree` (a clone with a branch of its own) or `copy`; a session in the project's own folder
-    has none. `root` is the folder that stands for the project's root. `base` is what was asked for (`head`,
-    `working` or a ref), `base_commit` the commit that changes are compared with. `detail` says what is wrong
-    or worth knowing. `journal` is the step that runs, with what finishing or undoing it needs; `merged` is
-    what was last brought back. `ended_at` is when it was merged, kept or discarded, `removed_at` when its
-    folder went. Times are milliseconds since the epoch."""
+    That of a subagent has its `agent_path`, its `run_id`, and as `parent_id` the workspace that it began
+    from: None where that was the project's own folder. `kind` is `worktree` (a clone with a branch of its
+    own) or `copy`; a session in the project's own folder has none. `root` is the folder that stands for the
+    project's root. `base` is what was asked for (`head`, `working` or a ref), `base_commit` the commit that
+    changes are compared with. `detail` says what is wrong or worth knowing. `journal` is the step that runs,
+    with what finishing or undoing it needs; `merged` is what was last brought back. `ended_at` is when it was
+    merged, kept or discarded, `removed_at` when its folder went. Times are milliseconds since the epoch."""
 
     __tablename__ = "workspaces"
     __table_args__ = (
@@ -31,6 +32,9 @@ class Workspace(SQLModel, table=True):
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id")
     session_id: str | None = None
+    agent_path: str | None = None
+    run_id: str | None = None
+    parent_id: str | None = None
     kind: str
     state: str = "creating"
     root: str

@@ -125,6 +125,14 @@ class RunRepository(RowsById[Run]):
         found = select(self.c.id).where(self.c.session_id == session_id, self.c.state.in_(states))
         return self._scalar(found.limit(1)) is not None
 
+    def at_work(self, run_id: str) -> bool:
+        """Tell whether a run, or one below it, is pending or running."""
+        columns = (self.c.id, self.c.state)
+        tree = select(*columns).where(self.c.id == run_id).cte("tree", recursive=True)
+        tree = tree.union_all(select(*columns).join(tree, self.c.parent_run_id == tree.c.id))
+        states = (RunState.PENDING.value, RunState.RUNNING.value)
+        return self._scalar(select(tree.c.id).where(tree.c.state.in_(states)).limit(1)) is not None
+
     def children(self, session_id: str) -> builtins.list[Run]:
         """Return the runs of a session's child agents, the oldest first."""
         return self._sorted(self.c.session_id == session_id, self.c.parent_run_id.is_not(None))

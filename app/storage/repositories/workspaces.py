@@ -32,7 +32,12 @@ class WorkspaceRepository(RowsById[Workspace]):
     def of_session(self, session_id: str) -> Workspace | None:
         """Return the workspace of a session, which may be deleted by now; None for one that worked in the
         project's own folder."""
-        return self._first(self.c.session_id == storable(session_id))
+        return self._first(self.c.session_id == storable(session_id), self.c.run_id.is_(None))
+
+    def of_subagents(self, session_id: str) -> builtins.list[Workspace]:
+        """Return the workspaces of a session's subagents whose folders are not removed, the oldest first."""
+        where = (self.c.session_id == session_id, self.c.run_id.is_not(None), self.c.removed_at.is_(None))
+        return self._sorted(*where)
 
     def in_states(self, states: Iterable[str]) -> builtins.list[Workspace]:
         """Return every workspace in one of the states, the oldest first."""

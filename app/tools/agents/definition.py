@@ -10,16 +10,17 @@ from typing import Any
 
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import GivenParams, ToolDefinition
-from app.tools.contract.ports import ChildAnswer, ChildTask
+from app.tools.contract.ports import ChildAnswer, ChildPlace, ChildTask
 
 PREFIX = "agent-"
 MAX_ANSWER_BYTES = 100_000
 
 
 class ChildParams(GivenParams):
-    """The input of a subagent. `background` is set by the `task` tool, never by a model."""
+    """The input of a subagent. `background` and `workspace` are set by the `task` tool, never by a model."""
 
     background: bool = False
+    workspace: ChildPlace | None = None
 
 
 def agent_tool_name(key: str) -> str:
@@ -30,7 +31,7 @@ def agent_tool(key: str, description: str, schema: Mapping[str, Any]) -> ToolDef
     """Return the tool; `schema` is the JSON Schema of the subagent's input."""
 
     async def run(params: ChildParams, context: ToolCallContext) -> ChildAnswer:
-        return await context.ports.delegate(ChildTask(key, params.given, params.background))
+        return await context.ports.delegate(ChildTask(key, params.given, params.background, params.workspace))
 
     return ToolDefinition(
         name=agent_tool_name(key),

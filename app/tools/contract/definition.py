@@ -160,10 +160,10 @@ def _as_they_are(params: Any) -> Any:
 class Delegation:
     """The result of a tool that leaves the work to another tool. The service authorises that call like any
     other and runs it. `finish` makes this tool's result of the other's, `explain` adds to the other's error,
-    `adjust` sets parameters that no caller may set. The other tool need not be enabled for the agent, and
-    must not delegate."""
+    `adjust` sets parameters that no caller may set. The other tool need not be enabled for the agent, need
+    not be in the catalogue when it is given itself, and must not delegate."""
 
-    tool: str
+    tool: str | ToolDefinition
     arguments: dict[str, Any]
     finish: Callable[[Any], BaseModel]
     explain: Callable[[ToolError], ToolError]

@@ -40,6 +40,7 @@ _PLANNING = (
     *("shell.background.list", "shell.background.read", "kaged.plan", "kaged.ask", "kaged.form", "question"),
     *("kaged.issue.list", "kaged.issue.get", "kaged.todo.view", "kaged.workflow.list"),
     *("kaged.workflow.status", "kaged.checkpoint", "todo", "task", "agent-*"),
+    *("kaged.changes.list", "kaged.changes.diff"),
 )
 """What plan mode allows. All other tools are denied, those of plugins and of other servers, too."""
 _CHANGING = ("code.lsp.rename", "code.lsp.rename_file", "code.lsp.request", "code.lsp.reload")

@@ -30,6 +30,9 @@ class TodoItem:
     status: TodoState
 
 
+ChildPlace = Literal["shared", "worktree"]
+"""Where a subagent works: where its caller does, or in a workspace of its own."""
+
 QuestionKind = Literal["ask", "form", "question", "plan"]
 
 
@@ -59,6 +62,18 @@ class ProposedTodo(Frozen):
     status: Literal["pending", "in_progress", "completed"]
 
 
+CHANGES_TOOL = "kaged.changes"
+"""The tool by which an agent takes what its subagents changed in workspaces of their own."""
+
+
+class ChildFiles(Frozen):
+    """What a subagent left in a workspace of its own."""
+
+    workspace: str
+    changed: int | None = Field(default=None, description="Files that it changed there.")
+    take_with: str | None = Field(default=None, description="The call that brings them into your folder.")
+
+
 class ChildAnswer(Frozen):
     """The end of one delegation. Fields that are None are left out.
 
@@ -73,16 +88,19 @@ class ChildAnswer(Frozen):
     output: dict[str, Any] | None = Field(default=None, description="Its answer by its declared schema.")
     output_problem: str | None = Field(default=None, description="Why there is no `output`.")
     feedback: list[str] | None = Field(default=None, description="What hooks say about the answer.")
+    files: ChildFiles | None = Field(default=None, description="What it changed in its own workspace.")
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
-    """What an agent gives one of its subagents to do. `background`: it does not wait for the answer."""
+    """What an agent gives one of its subagents to do. `background`: it does not wait for the answer.
+    `workspace` is where the subagent works; None: as its definition says."""
 
     child: str
     input: dict[str, Any]
     background: bool = False
+    workspace: ChildPlace | None = None
 
 
 SKILL_TOOL = "skill"

@@ -199,16 +199,17 @@ class ToolService:
         self, delegation: Delegation, context: ToolCallContext, own: OwnTools, hooks: CallHooks | None
     ) -> BaseModel:
         """Run the call that a tool left to another one, with all that such a call must pass."""
-        definition = self.find(delegation.tool, own)
+        named = delegation.tool
+        definition = self.find(named, own) if isinstance(named, str) else named
         if definition is None:
-            raise LookupError(f"there is no tool {delegation.tool!r} to delegate to")
+            raise LookupError(f"there is no tool {named!r} to delegate to")
         try:
             params = delegation.adjust(validate(definition, delegation.arguments))
             result = await self._permitted(definition, params, context, hooks)
         except ToolError as error:
             raise delegation.explain(error) from None
         if isinstance(result, Delegation):
-            raise TypeError(f"{delegation.tool} must not delegate what was delegated to it")
+            raise TypeError(f"{definition.name} must not delegate what was delegated to it")
         return delegation.finish(result)
 
     def find(self, name: str, own: OwnTools = NO_OWN_TOOLS) -> ToolDefinition | None:

@@ -16,7 +16,7 @@ from app.errors import ToolError
 from app.tools.agents.definition import ChildParams, agent_tool_name
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Boolean, Delegation, ToolDefinition, ToolParams, load_description
-from app.tools.contract.ports import ChildAnswer
+from app.tools.contract.ports import ChildAnswer, ChildPlace
 
 MAX_PROMPT_CHARACTERS = 200_000
 
@@ -27,6 +27,11 @@ class TaskParams(ToolParams):
         min_length=1, max_length=MAX_PROMPT_CHARACTERS, description="What is to be done, in full."
     )
     background: Boolean = Field(default=False, description="Do not wait; the answer comes as a message.")
+    workspace: ChildPlace | None = Field(
+        default=None,
+        description="Where it works: `shared` (where you do) or `worktree` (in a copy of that). Default: as "
+        "it is defined.",
+    )
 
 
 def task() -> ToolDefinition:
@@ -41,7 +46,7 @@ def task() -> ToolDefinition:
             arguments=_input(params.prompt, children[key]),
             finish=_as_it_is,
             explain=_as_said,
-            adjust=lambda given: _in_background(given, params.background),
+            adjust=lambda given: _placed(given, params),
         )
 
     return ToolDefinition(
@@ -71,8 +76,8 @@ def _input(prompt: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"task": prompt}
 
 
-def _in_background(params: ChildParams, background: bool) -> ChildParams:
-    return params.model_copy(update={"background": background})
+def _placed(given: ChildParams, params: TaskParams) -> ChildParams:
+    return given.model_copy(update={"background": params.background, "workspace": params.workspace})
 
 
 def _as_it_is(answer: BaseModel) -> BaseModel:

@@ -1,0 +1,87 @@
+"""The folder in which a child works: its parent's, or a workspace of its own.
+
+Owns: the wait until a workspace is made, and what the parent is told of the changes in it. Never: making
+workspaces (`harness.workspaces`).
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.errors import KagedError
+from app.harness.dsl.compiled import CompiledAgent
+from app.harness.projects.session_roots import SessionRoot
+from app.harness.run.run_context import RunContext
+from app.harness.run.scope import Scope
+from app.tools.contract.ports import CHANGES_TOOL, ChildFiles
+
+log = logging.getLogger("kaged.delegation")
+
+
+class ChildFolders(Protocol):
+    """The workspaces of subagents."""
+
+    async def open(self, parent: Scope, agent: CompiledAgent, run_id: str) -> SessionRoot:
+        """Begin to make a workspace of the folder in which the parent works. Raises `KagedError`."""
+
+    async def ready(self, root: SessionRoot) -> None:
+        """Wait until it is made. Raises `Conflict` when that fails."""
+
+    async def changed(self, root: SessionRoot) -> int | None:
+        """Return how many files are changed in it; None when that cannot be said."""
+
+    async def ended(self, root: SessionRoot) -> None:
+        """Hear that the run is over which it was made for."""
+
+
+@dataclass(slots=True)
+class ChildFolder:
+    """The workspace of one child. `files` is known when its run is over."""
+
+    root: SessionRoot
+    folders: ChildFolders
+    files: ChildFiles | None = None
+
+    async def prepare(self, _run: RunContext) -> None:
+        """Wait until there is something to work in, before the first step."""
+        await self.folders.ready(self.root)
+
+    async def note(self, run: RunContext) -> None:
+        """Note what a run has changed that is over, unless it was stopped."""
+        if run.controls.stopping:
+            return
+        call = changed = None
+        with suppress(KagedError):  # it is said that they cannot be counted
+            changed = await self.folders.changed(self.root)
+        if changed and run.parent is not None and _may_take(run.parent):
+            call = f'{CHANGES_TOOL} {{"action": "apply", "run_id": "{run.scope.run_id}"}}'
+        self.files = ChildFiles(workspace=self.root.workspace_id or "", changed=changed, take_with=call)
+
+    async def close(self) -> None:
+        """Let the workspace go if nothing is changed in it; the end of the run is stored."""
+        try:
+            await self.folders.ended(self.root)
+        except KagedError as problem:
+            log.warning("the workspace %s stays for now: %s", self.root.workspace_id, problem.message)
+
+
+def _may_take(parent: RunContext) -> bool:
+    return f"{CHANGES_TOOL}.apply" in parent.plan.allowed_tools
+
+
+def in_words(files: ChildFiles | None) -> str | None:
+    """Return what a parent reads of the files that a child has changed; None for one that worked where its
+    parent does."""
+    if files is None:
+        return None
+    place = f"It worked in a workspace of its own ({files.workspace})"
+    if files.changed is None:
+        return f"{place}, whose changes cannot be counted now."
+    if files.changed == 0:
+        return f"{place}, and changed no file."
+    counted = "1 file" if files.changed == 1 else f"{files.changed} files"
+    how = "the operator can merge them" if files.take_with is None else f"take them with {files.take_with}"
+    return f"{place}, and changed {counted} there: {how}."

@@ -1,0 +1,129 @@
+"""The workspaces of subagents: one is made of the folder in which the agent works that calls it.
+
+Owns: their rows, who waits for them, and until when they are in use. Never: how one is made (`creation`), or
+what becomes of its changes (`taking`, `service`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from app.errors import Conflict, KagedError
+from app.harness.dsl.compiled import CompiledAgent
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.projects.session_roots import SessionRoot
+from app.harness.run.scope import Scope
+from app.harness.workspaces.creation import WORKING
+from app.harness.workspaces.making import Making
+from app.harness.workspaces.record import WorkspaceRecord
+from app.harness.workspaces.tending import Tending
+from app.harness.workspaces.tools import Tools, words
+from app.harness.workspaces.trees import differences
+from app.states import WORKABLE, WorkspaceState
+from app.storage.models import Workspace
+from app.tools.processes.git_commands import GitProblem
+
+log = logging.getLogger("kaged.workspaces")
+
+
+class SubagentWorkspaces:
+    """Those of all sessions, as delegations need them."""
+
+    def __init__(
+        self,
+        record: WorkspaceRecord,
+        projects: ProjectRegistry,
+        tools: Tools,
+        making: Making,
+        tending: Tending,
+    ) -> None:
+        self._record = record
+        self._projects = projects
+        self._tools = tools
+        self._making = making
+        self._tending = tending
+
+    async def open(self, parent: Scope, agent: CompiledAgent, run_id: str) -> SessionRoot:
+        """Begin to make a workspace for the run of a subagent, and return its root as soon as it is noted
+        what lies in the parent's. `ended` is to be called whatever comes.
+
+        Raises `Conflict` and `InsufficientStorage` when none can be made."""
+        row = await self._making.plan(parent.project_id, WORKING, agent.key, parent.actor)
+        row = row.model_copy(
+            update={
+                "session_id": parent.session_id,
+                "agent_path": agent.path,
+                "run_id": run_id,
+                "parent_id": parent.root.workspace_id,
+            }
+        )
+        row = await self._as_parent(row)
+        self._tending.in_use.add(row.id)
+        try:
+            row = await self._record.add(row)
+            self._making.begin(row)
+            await self._making.noted(row.id)
+            _require(await self._record.get(row.id), WorkspaceState.CREATING, *WORKABLE)
+            return self._projects.workspaces.at(row.id, parent.root.project)
+        except BaseException:
+            await asyncio.shield(self._let_go(row))
+            raise
+
+    async def _as_parent(self, row: Workspace) -> Workspace:
+        """Return the row of a workspace of the same kind as that of which it is made."""
+        if row.parent_id is None:
+            return row
+        parent = await self._record.get(row.parent_id)
+        if parent.kind == row.kind:
+            return row
+        if parent.kind != "copy":
+            raise Conflict("The project's repository is not there any more.", reason="no_repository")
+        root = self._tools.layout(row.project_id, row.id).tree
+        return row.model_copy(update={"kind": "copy", "branch": None, "base_commit": None, "root": str(root)})
+
+    async def ready(self, root: SessionRoot) -> None:
+        """Wait until a workspace is made. Raises `Conflict` with the reason when that fails."""
+        assert root.workspace_id is not None
+        if not await self._making.finished(root.workspace_id):
+            await asyncio.Event().wait()  # the daemon stops, and ends the run that waits here
+        _require(await self._record.get(root.workspace_id), *WORKABLE)
+
+    async def changed(self, root: SessionRoot) -> int | None:
+        """Return how many files a subagent has changed; None when that cannot be said."""
+        assert root.workspace_id is not None
+        row = await self._record.get(root.workspace_id)
+        if WorkspaceState(row.state) not in WORKABLE or row.removed_at is not None:
+            return None
+        layout = self._tools.layout(row.project_id, row.id)
+        try:
+            folder = self._projects.root_of(row.project_id)
+            sides = await self._tools.merging.sides(row, layout, folder, None)
+            return len(await differences(sides.git, sides.base, sides.theirs))
+        except (KagedError, GitProblem, OSError) as problem:
+            log.warning("the changes of the workspace %s cannot be counted: %s", row.id, words(problem))
+            return None
+
+    async def ended(self, root: SessionRoot) -> None:
+        """Hear that the run of a subagent is over: its workspace goes when it holds no changes."""
+        assert root.workspace_id is not None
+        await self._let_go(await self._record.get(root.workspace_id))
+
+    async def _let_go(self, row: Workspace) -> None:
+        self._tending.in_use.discard(row.id)
+        if await self._record.find(row.id) is None:
+            return
+        if not self._making.stopped:
+            await self._tending.give_up(row)
+        self._tending.look_soon()
+
+
+def _require(row: Workspace, *states: WorkspaceState) -> None:
+    """Raise `Conflict` when a workspace is in none of the states."""
+    if WorkspaceState(row.state) not in states:
+        why = f": {row.detail}" if row.detail else f" ({row.state})"
+        raise Conflict(
+            f"Its workspace could not be made{why}",
+            reason="workspace_not_ready",
+            details={"workspace_id": row.id, "state": row.state},
+        )
