@@ -89,7 +89,12 @@ async def invoke_workflow(
         )
     answer_with(WorkflowRun, lambda run: (201, WorkflowRunAnswer.of(run, None, 0)))
     run = await services.management.workflows.invoke(
-        project_id, workflow, body.inputs, author, issue_number=body.issue_number
+        project_id,
+        workflow,
+        body.inputs,
+        author,
+        issue_number=body.issue_number,
+        workspace=body.workspace,
     )
     return await _answer(services, run)
 

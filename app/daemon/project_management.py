@@ -71,7 +71,7 @@ class ProjectManagement:
         router: ProviderRouter,
     ) -> ProjectManagement:
         runs = WorkflowRuns(base.storage, hub, base.redactor, records.uploads)
-        workflows = WorkflowService(runs, records.uploads, hub, projects, sessions)
+        workflows = WorkflowService(runs, records.uploads, hub, projects, sessions, folders.workspaces)
         assignments = Assignments(workflows, sessions)
         issues = IssueService(records.changes, records.uploads, assignments)
         return cls(

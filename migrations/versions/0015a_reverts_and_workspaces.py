@@ -38,6 +38,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("under_way IS true"),
     )
     op.add_column("sessions", sa.Column("workspace_id", sa.String(), nullable=True))
+    op.add_column("workflow_runs", sa.Column("workspace", sa.String(), nullable=True))
     op.create_table(
         "workspaces",
         sa.Column("id", sa.String(), nullable=False),

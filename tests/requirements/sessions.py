@@ -22,6 +22,7 @@ SESSIONS: dict[str, str] = {
     "workspaces.recovery": "a start finishes or undoes what a kill has left of a workspace",
     "workspaces.hostile": "nothing that a repository names is run for a workspace",
     "workspaces.subagents": "a subagent works in a workspace; its caller sees, takes or discards its changes",
+    "workspaces.workflows": "runs work in workspaces as the workflow, the project or the start says",
     "workspaces.outfit": "files, folders, ports and a setup of the project file, for new workspaces",
     "attempts.pick": "several sessions do the same from one baseline, are compared, and one is picked",
     "attempts.check": "a check runs once after each attempt's run, caged, bounded, also after a restart",

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from app.api.schemas.attempts import AskAttempts, AttemptsAnswer
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.sessions import SessionStateName
+from app.api.schemas.workspaces import WorkspaceKind
 from app.events.workflows import WorkflowCause
 from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.dsl.spec_sections import InputType
@@ -39,6 +40,9 @@ class WorkflowAnswer(AnswerModel):
     invokable_by: list[Literal["operator", "guest"]]
     timeout_seconds: int
     concurrency: int
+    workspace: WorkspaceKind | None = Field(
+        description="Where the sessions of runs work; null: as the project's `workspace.default` says."
+    )
     schedule: str | None = Field(description="Cron expression of five fields, UTC.")
     next_at: Time | None = Field(description="The next scheduled start.")
     queued: int = Field(description="The number of queued runs.")
@@ -58,6 +62,7 @@ class WorkflowAnswer(AnswerModel):
             invokable_by=list(workflow.invokable_by),
             timeout_seconds=workflow.timeout_seconds,
             concurrency=workflow.concurrency,
+            workspace=workflow.workspace,
             schedule=workflow.schedule,
             next_at=next_at,
             queued=queued,
@@ -76,6 +81,9 @@ class InvokeWorkflow(RequestModel):
         description="Values by input name; for a `file`, the id of an upload.",
     )
     issue_number: int | None = Field(default=None, ge=1, le=2**31 - 1, description="The issue of the run.")
+    workspace: WorkspaceKind | None = Field(
+        default=None, description="Where the run's session works. Default: as the project file says."
+    )
     attempts: AskAttempts | None = Field(
         default=None,
         description="Start several runs, each in a workspace of its own. They take turns as other runs do.",
@@ -110,6 +118,7 @@ class WorkflowRunSummary(AnswerModel):
     invoked_by: Invoker
     issue_number: int | None
     scheduled_for: Time | None = Field(description="The scheduled time.")
+    workspace: WorkspaceKind | None = Field(description="Where its session was asked to work.")
     timeout_seconds: int
     elapsed_ms: int = Field(description="Working time, without waiting for people.")
     duration_ms: int | None = Field(description="From start to end; null until then.")

@@ -150,6 +150,8 @@ class CompiledWorkflow(CompiledModel):
     timeout_seconds: int
     concurrency: int
     schedule: str | None
+    workspace: Literal["shared", "worktree"] | None = None
+    """Where the sessions of its runs work; None: as the project's default says."""
 
     @property
     def prompt_files(self) -> tuple[str, ...]:

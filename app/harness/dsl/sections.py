@@ -124,6 +124,7 @@ class WorkflowCompiler:
             timeout_seconds=spec.timeout_seconds,
             concurrency=spec.concurrency,
             schedule=spec.schedule,
+            workspace=spec.workspace,
         )
 
     def _check_schedule(self, spec: WorkflowSpec, node: Node) -> None:

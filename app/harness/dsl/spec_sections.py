@@ -112,6 +112,8 @@ class WorkflowSpec(StrictModel):
     """How many runs go on at once."""
     schedule: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Cron expression of five fields, UTC."""
+    workspace: Literal["shared", "worktree"] | None = None
+    """Where the sessions of its runs work. Default: as the project's `workspace.default` says."""
 
     @model_validator(mode="after")
     def _schedule_is_cron(self) -> WorkflowSpec:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from app.errors import KagedError, NotFound
 from app.harness.dsl.compiled import CompiledProject, CompiledWorkflow
@@ -20,10 +20,23 @@ from app.harness.workflows.endings import Ending, failed
 from app.harness.workflows.runs import QUEUED, RUNNING, WorkflowRuns, oldest_first
 from app.harness.workflows.waiting_session import WaitingSession, waiting_session
 from app.ids import is_id
-from app.storage.models import Issue, WorkflowRun
+from app.storage.models import Issue, WorkflowRun, Workspace
 from app.storage.unit_of_work import UnitOfWork
 
 log = logging.getLogger("kaged.workflows")
+
+
+WorkspaceKind = Literal["shared", "worktree"]
+
+
+class NewWorkspaces(Protocol):
+    """Makes folders of their own for sessions."""
+
+    async def plan(self, project_id: str, base: str, title: str, actor: str) -> Workspace:
+        """Return the row of a workspace that can be made. Raises `KagedError`."""
+
+    def begin(self, row: Workspace) -> None:
+        """Make a stored workspace in the background; the first run of its session waits for it."""
 
 
 class WorkflowQueue:
@@ -34,6 +47,7 @@ class WorkflowQueue:
         runs: WorkflowRuns,
         projects: ProjectRegistry,
         uploads: UploadService,
+        workspaces: NewWorkspaces,
         begin: Callable[[str, str, str | None], Awaitable[None]],
     ) -> None:
         """`begin` is given the ids of a run and of its session, which waits for capacity; for a session that
@@ -41,6 +55,7 @@ class WorkflowQueue:
         self._runs = runs
         self._projects = projects
         self._uploads = uploads
+        self._workspaces = workspaces
         self._begin = begin
 
     async def serve(self) -> None:
@@ -90,18 +105,16 @@ class WorkflowQueue:
 
     async def _start(self, run: WorkflowRun) -> None:
         attempt = await self._runs.storage.read(lambda uow: uow.attempts.of_workflow_run(run.id))
+        session: WaitingSession | None = None
         try:
             project, issue, content = await self._content(run)
+            if attempt is None:
+                session = await self._placed(run, project, _session(run, project, issue, content))
         except _CannotStart as problem:
             log.warning("workflow run %s cannot start: %s", run.id, problem.ending.error)
             await self._runs.end(run, problem.ending)
             return
-        session: WaitingSession | None = None
-        if attempt is None:
-            session = _session(run, project, issue, content)
-            session_id = session.row.id
-        else:
-            session_id = attempt.session_id
+        session_id = attempt.session_id if attempt is not None else session.row.id if session else ""
 
         def statements(uow: UnitOfWork) -> bool:
             values = {"state": RUNNING, "session_id": session_id}
@@ -112,6 +125,8 @@ class WorkflowQueue:
             return True
 
         if await self._runs.storage.write(statements, durable=True):
+            if session is not None and session.workspace is not None:
+                self._workspaces.begin(session.workspace)
             await self._begin(run.id, session_id, content if session is None else None)
 
     async def say_again(self, run: WorkflowRun) -> None:
@@ -134,6 +149,20 @@ class WorkflowQueue:
             None if issue is None else {"number": issue.number, "title": issue.title, "body": issue.body},
         )
         return project, issue, content
+
+    async def _placed(
+        self, run: WorkflowRun, project: CompiledProject, session: WaitingSession
+    ) -> WaitingSession:
+        """Return the session of a run in a workspace, where it is to work in one."""
+        place = run.workspace or project.workflows[run.workflow].workspace or project.workspace.default
+        if place == "shared":
+            return session
+        row = session.row
+        try:
+            workspace = await self._workspaces.plan(run.project_id, "head", row.title, row.created_by)
+        except KagedError as problem:
+            raise _CannotStart("workspace_unavailable", problem.message) from None
+        return session.placed_in(workspace)
 
     async def _issue(self, run: WorkflowRun) -> Issue | None:
         number = run.issue_number

@@ -20,6 +20,7 @@ from app.harness.sessions.session_manager import SessionManager
 from app.harness.stream.event_hub import EventHub
 from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import cancelled
+from app.harness.workflows.queue import NewWorkspaces, WorkspaceKind
 from app.harness.workflows.runs import QUEUED, RUNNING, WorkflowRuns, invoker, new_run, run_not_found
 from app.harness.workflows.schedule import start_on_schedule_forever
 from app.harness.workflows.watch import WorkflowWatch
@@ -39,10 +40,11 @@ class WorkflowService:
         hub: EventHub,
         projects: ProjectRegistry,
         sessions: SessionManager,
+        workspaces: NewWorkspaces,
     ) -> None:
         self.runs = runs
         self.projects = projects
-        self.watch = WorkflowWatch(hub, runs, projects, sessions, uploads)
+        self.watch = WorkflowWatch(hub, runs, projects, sessions, uploads, workspaces)
         self._scheduling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -96,6 +98,7 @@ class WorkflowService:
         *,
         cause: WorkflowCause = "operator",
         issue_number: int | None = None,
+        workspace: WorkspaceKind | None = None,
     ) -> WorkflowRun:
         """Store a run and begin it if its turn has come; return it as it is then: running, or queued.
 
@@ -108,8 +111,14 @@ class WorkflowService:
         who = invoker(author)
         require_invokable(name, workflow, who["type"])
         run = new_run(
-            project_id, name, workflow, values, cause=cause, invoked_by=who, issue_number=issue_number
-        )
+            project_id,
+            name,
+            workflow,
+            values,
+            cause=cause,
+            invoked_by=who,
+            issue_number=issue_number,
+        ).model_copy(update={"workspace": workspace})
 
         async def begin() -> None:
             stored = await self.runs.storage.write(

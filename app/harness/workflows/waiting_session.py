@@ -7,13 +7,13 @@ itself, also after a restart. Never: storing or starting it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.harness.conversation.session_rows import operator_message, waiting_message
 from app.ids import new_id, now_ms
 from app.states import SessionState
-from app.storage.models import Message
+from app.storage.models import Message, Workspace
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 
@@ -22,14 +22,23 @@ MAX_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class WaitingSession:
-    """The rows of a session that waits for capacity, and of the message that it begins with."""
+    """The rows of a session that waits for capacity, of the message that it begins with, and of the folder of
+    its own in which it works, if any."""
 
     row: SessionRow
     message: Message
+    workspace: Workspace | None = None
+
+    def placed_in(self, workspace: Workspace) -> WaitingSession:
+        """Return the same in a folder of its own, of which the row is stored with it."""
+        row = self.row.model_copy(update={"workspace_id": workspace.id})
+        return replace(self, row=row, workspace=workspace.model_copy(update={"session_id": row.id}))
 
     def store(self, uow: UnitOfWork) -> None:
-        """Add both to a unit of work."""
+        """Add all of them to a unit of work."""
         uow.sessions.add(self.row)
+        if self.workspace is not None:
+            uow.workspaces.add(self.workspace)
         uow.messages.add(self.message)
 
 

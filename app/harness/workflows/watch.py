@@ -20,7 +20,7 @@ from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import Frame
 from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import Ending, ending_of, failed, timed_out
-from app.harness.workflows.queue import WorkflowQueue
+from app.harness.workflows.queue import NewWorkspaces, WorkflowQueue
 from app.harness.workflows.runs import RUNNING, WorkflowRuns
 from app.harness.workflows.work_clock import WorkClock
 from app.states import SessionState
@@ -74,10 +74,11 @@ class WorkflowWatch:
         projects: ProjectRegistry,
         sessions: SessionManager,
         uploads: UploadService,
+        workspaces: NewWorkspaces,
     ) -> None:
         self._runs = runs
         self._sessions = sessions
-        self._queue = WorkflowQueue(runs, projects, uploads, self._begin)
+        self._queue = WorkflowQueue(runs, projects, uploads, workspaces, self._begin)
         self._clock = WorkClock(self._overdue)
         self._lock = asyncio.Lock()
         self._by_session: dict[str, str] = {}

@@ -19,6 +19,7 @@ from app.errors import Conflict, InsufficientStorage, KagedError, ToolError
 from app.harness.dsl.spec_sections import WorkspaceSection
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.projects.session_roots import unusable
+from app.harness.uploads.placement import FOLDER as UPLOADS
 from app.harness.workspaces.creation import HEAD, WORKING, Wish, without_project
 from app.harness.workspaces.layout import Layout, branch_of
 from app.harness.workspaces.outfit import Fitting
@@ -234,6 +235,7 @@ class Making:
             wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed, source, noted)
             made = await self._tools.creation.make(wish, layout, identity)
             section, notes = self._section(row.project_id)
+            section = await self._with_files(row, section)
             notes = [*notes, *([] if made.note is None else [made.note])]
             place = root if row.parent_id is None else self._projects.workspaces.at(row.parent_id, root).path
             fitting = Fitting(layout, root, made.root, made.borrowed, await self._room(), place)
@@ -249,6 +251,17 @@ class Making:
         except Exception as problem:
             log.exception("the workspace %s could not be made", row.id)
             await self._could_not_be_made(row, root, layout, type(problem).__name__)
+
+    async def _with_files(self, row: Workspace, section: WorkspaceSection) -> WorkspaceSection:
+        """Return the section with the files that the run of a workflow is given, which lie in the project."""
+        session_id = row.session_id or ""
+        run = await self._record.storage.read(lambda uow: uow.workflow_runs.of_session(session_id))
+        if run is None or row.run_id is not None:
+            return section
+        folder = f"{UPLOADS}/{run.id}"
+        if not await asyncio.to_thread((self._projects.root_of(row.project_id) / folder).is_dir):
+            return section
+        return section.model_copy(update={"copy": [*section.copy, f"{UPLOADS}/.gitignore", f"{folder}/*"]})
 
     async def _source(self, row: Workspace) -> Source | None:
         """Return the workspace of which that of a subagent is made; None for the project's own folder."""

@@ -16,7 +16,8 @@ class WorkflowRun(SQLModel, table=True):
     `state` is one of `app.states.WorkflowRunState`. `cause` is `operator`, `agent`, `schedule` or `issue`;
     `invoked_by` is the principal, `{type, id}`. `slot` is the time a schedule meant, in milliseconds: one
     run for each. `elapsed_ms` is how long its session has worked in all, without the time in which it
-    waited for a human. `error` is `{code, message}`."""
+    waited for a human. `error` is `{code, message}`. `workspace` is where its session is to work; None: as
+    the project file says."""
 
     __tablename__ = "workflow_runs"
     __table_args__ = (
@@ -37,6 +38,7 @@ class WorkflowRun(SQLModel, table=True):
     invoked_by: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
     issue_number: int | None = None
     slot: int | None = Field(default=None, sa_type=BigInteger)
+    workspace: str | None = None
     timeout_seconds: int
     elapsed_ms: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)

@@ -120,7 +120,7 @@ async def workspaces(driver: Driver, *, every: bool = False) -> list[dict[str, A
 async def until_workspaces(driver: Driver, count: int) -> list[dict[str, Any]]:
     """Wait until so many workspaces are left."""
     async with asyncio.timeout(60):
-        while len(found := await workspaces(driver)) != count:
+        while len(found := await workspaces(driver)) != count:  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.05)
     return found
 
