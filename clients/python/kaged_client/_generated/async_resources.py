@@ -2405,6 +2405,7 @@ class AsyncWorkflows:
         attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         inputs: Mapping[str, Any] | Omit = OMIT,
         issue_number: int | None | Omit = OMIT,
+        workspace: Literal["shared", "worktree"] | None | Omit = OMIT,
         idempotency_key: str | None = None,
     ) -> models.WorkflowRunAnswer:
         """Start a workflow.
@@ -2416,7 +2417,14 @@ class AsyncWorkflows:
             Call(
                 "POST",
                 f"/api/v1/projects/{part(project_id)}/workflows/{part(workflow)}/invoke",
-                body=given({"attempts": attempts, "inputs": inputs, "issue_number": issue_number}),
+                body=given(
+                    {
+                        "attempts": attempts,
+                        "inputs": inputs,
+                        "issue_number": issue_number,
+                        "workspace": workspace,
+                    }
+                ),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2484,6 +2492,15 @@ class AsyncWorkspaces:
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/discard"), models.WorkspaceAnswer
         )
 
+    async def discard_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Discard a workspace by its id.
+
+        Its folder is removed after `workspaces.undo_days`; until then `undo` restores it.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/discard"), models.WorkspaceAnswer
+        )
+
     async def get(self, session_id: str) -> models.WorkspaceAnswer:
         """Show a session's workspace.
 
@@ -2493,6 +2510,15 @@ class AsyncWorkspaces:
             Call("GET", f"/api/v1/sessions/{part(session_id)}/workspace"), models.WorkspaceAnswer
         )
 
+    async def get_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Show a workspace.
+
+        Also that of a subagent, or of a session that is deleted.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/workspaces/{part(workspace_id)}"), models.WorkspaceAnswer
+        )
+
     async def keep(self, session_id: str) -> models.WorkspaceAnswer:
         """Keep a workspace's branch, remove its folder.
 
@@ -2500,6 +2526,12 @@ class AsyncWorkspaces:
         """
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/keep"), models.WorkspaceAnswer
+        )
+
+    async def keep_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Keep the branch of a workspace by its id."""
+        return await self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/keep"), models.WorkspaceAnswer
         )
 
     def list(
@@ -2555,10 +2587,53 @@ class AsyncWorkspaces:
             models.MergeAnswer,
         )
 
+    async def merge_workspace_by_id(
+        self,
+        workspace_id: str,
+        *,
+        conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
+        dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
+        into: str | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        strategy: Literal["squash", "merge"] | Omit = OMIT,
+    ) -> models.MergeAnswer:
+        """Merge the changes of a workspace by its id.
+
+        As the merge of a session's. The target is always the project's repository, also for a subagent whose
+        caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
+        when it is that of a subagent.
+        """
+        return await self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/workspaces/{part(workspace_id)}/merge",
+                body=given(
+                    {
+                        "conflicts": conflicts,
+                        "create": create,
+                        "dry_run": dry_run,
+                        "hooks": hooks,
+                        "into": into,
+                        "message": message,
+                        "strategy": strategy,
+                    }
+                ),
+            ),
+            models.MergeAnswer,
+        )
+
     async def undo(self, session_id: str) -> models.WorkspaceAnswer:
         """Restore a discarded workspace."""
         return await self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/undo"), models.WorkspaceAnswer
+        )
+
+    async def undo_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Restore a discarded workspace by its id."""
+        return await self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/undo"), models.WorkspaceAnswer
         )
 
 

@@ -660,7 +660,8 @@ class WorkflowStarted(Model):
 
 class WorkspaceUpdated(Model):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing.
+    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
+    is.
     """
 
     state: str
@@ -1110,7 +1111,8 @@ class MessageRemovedEvent(BaseEvent):
 
 class WorkspaceUpdatedEvent(BaseEvent):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing.
+    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
+    is.
     """
 
     durable: ClassVar[bool] = True

@@ -1125,6 +1125,8 @@ class InvokeWorkflow(Model):
     """Values by input name; for a `file`, the id of an upload."""
     issue_number: int | None = None
     """The issue of the run."""
+    workspace: Literal["shared", "worktree"] | None = None
+    """Where the run's session works. Default: as the project file says."""
 
 
 class Invoker(Model):
@@ -1236,7 +1238,9 @@ class IssueUpdateAnswer(Model):
 
 
 class LastMerge(Model):
-    """The last merge: into the checkout's files (`working_tree`), or a branch, with its commit."""
+    """The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
+    the agent that called the subagent (`parent`).
+    """
 
     at: datetime
     into: str
@@ -2295,6 +2299,8 @@ class WorkflowAnswer(Model):
     """Cron expression of five fields, UTC."""
     timeout_seconds: int
     tools: list[str]
+    workspace: Literal["shared", "worktree"] | None
+    """Where the sessions of runs work; null: as the project's `workspace.default` says."""
 
 
 class WorkflowInputAnswer(Model):
@@ -2341,6 +2347,8 @@ class WorkflowRunAnswer(Model):
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     timeout_seconds: int
     workflow: str
+    workspace: Literal["shared", "worktree"] | None
+    """Where its session was asked to work."""
     attempts: AttemptsAnswer | None = None
     """The attempts that were started; the run is the first of them."""
 
@@ -2374,6 +2382,8 @@ class WorkflowRunSummary(Model):
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     timeout_seconds: int
     workflow: str
+    workspace: Literal["shared", "worktree"] | None
+    """Where its session was asked to work."""
 
 
 class WorkspaceAnswer(Model):
@@ -2381,6 +2391,8 @@ class WorkspaceAnswer(Model):
     `detail` is a problem or a remark.
     """
 
+    agent_path: str | None
+    """The subagent that works in it; null for that of a session."""
     base: str | None
     base_commit: str | None
     branch: str | None
@@ -2393,11 +2405,15 @@ class WorkspaceAnswer(Model):
     id: str | None
     kind: Literal["shared", "worktree", "copy"]
     merged: LastMerge | None
+    parent_id: str | None
+    """The workspace that a subagent's is a copy of; null for the project's folder."""
     ports: int
     project_id: str
     removed_at: datetime | None
     """When its folder was removed. It cannot be restored then."""
     root: str
+    run_id: str | None
+    """The run of that subagent."""
     session_id: str | None
     setup_log: str | None
     """The last 64 KB of output of the project's `setup`."""

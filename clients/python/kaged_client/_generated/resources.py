@@ -2389,6 +2389,7 @@ class Workflows:
         attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         inputs: Mapping[str, Any] | Omit = OMIT,
         issue_number: int | None | Omit = OMIT,
+        workspace: Literal["shared", "worktree"] | None | Omit = OMIT,
         idempotency_key: str | None = None,
     ) -> models.WorkflowRunAnswer:
         """Start a workflow.
@@ -2400,7 +2401,14 @@ class Workflows:
             Call(
                 "POST",
                 f"/api/v1/projects/{part(project_id)}/workflows/{part(workflow)}/invoke",
-                body=given({"attempts": attempts, "inputs": inputs, "issue_number": issue_number}),
+                body=given(
+                    {
+                        "attempts": attempts,
+                        "inputs": inputs,
+                        "issue_number": issue_number,
+                        "workspace": workspace,
+                    }
+                ),
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -2468,6 +2476,15 @@ class Workspaces:
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/discard"), models.WorkspaceAnswer
         )
 
+    def discard_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Discard a workspace by its id.
+
+        Its folder is removed after `workspaces.undo_days`; until then `undo` restores it.
+        """
+        return self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/discard"), models.WorkspaceAnswer
+        )
+
     def get(self, session_id: str) -> models.WorkspaceAnswer:
         """Show a session's workspace.
 
@@ -2477,6 +2494,15 @@ class Workspaces:
             Call("GET", f"/api/v1/sessions/{part(session_id)}/workspace"), models.WorkspaceAnswer
         )
 
+    def get_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Show a workspace.
+
+        Also that of a subagent, or of a session that is deleted.
+        """
+        return self._transport.model(
+            Call("GET", f"/api/v1/workspaces/{part(workspace_id)}"), models.WorkspaceAnswer
+        )
+
     def keep(self, session_id: str) -> models.WorkspaceAnswer:
         """Keep a workspace's branch, remove its folder.
 
@@ -2484,6 +2510,12 @@ class Workspaces:
         """
         return self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/keep"), models.WorkspaceAnswer
+        )
+
+    def keep_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Keep the branch of a workspace by its id."""
+        return self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/keep"), models.WorkspaceAnswer
         )
 
     def list(
@@ -2539,10 +2571,53 @@ class Workspaces:
             models.MergeAnswer,
         )
 
+    def merge_workspace_by_id(
+        self,
+        workspace_id: str,
+        *,
+        conflicts: Literal["refuse", "agent"] | Omit = OMIT,
+        create: bool | Omit = OMIT,
+        dry_run: bool | Omit = OMIT,
+        hooks: bool | Omit = OMIT,
+        into: str | Omit = OMIT,
+        message: str | None | Omit = OMIT,
+        strategy: Literal["squash", "merge"] | Omit = OMIT,
+    ) -> models.MergeAnswer:
+        """Merge the changes of a workspace by its id.
+
+        As the merge of a session's. The target is always the project's repository, also for a subagent whose
+        caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
+        when it is that of a subagent.
+        """
+        return self._transport.model(
+            Call(
+                "POST",
+                f"/api/v1/workspaces/{part(workspace_id)}/merge",
+                body=given(
+                    {
+                        "conflicts": conflicts,
+                        "create": create,
+                        "dry_run": dry_run,
+                        "hooks": hooks,
+                        "into": into,
+                        "message": message,
+                        "strategy": strategy,
+                    }
+                ),
+            ),
+            models.MergeAnswer,
+        )
+
     def undo(self, session_id: str) -> models.WorkspaceAnswer:
         """Restore a discarded workspace."""
         return self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/undo"), models.WorkspaceAnswer
+        )
+
+    def undo_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Restore a discarded workspace by its id."""
+        return self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/undo"), models.WorkspaceAnswer
         )
 
 
