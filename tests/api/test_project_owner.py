@@ -19,6 +19,7 @@ OF_PROJECTS = {
     "run_id": "run_01M8F3CTKZ249YKXA4ARQ7D5Z6",
     "workflow_run_id": "wfr_01M8F3CTKZ249YKXA4ARQ7D5Z6",
     "upload_id": "upl_01M8F3CTKZ249YKXA4ARQ7D5Z6",
+    "workspace_id": "wks_01M8F3CTKZ249YKXA4ARQ7D5Z6",
     "attempts_id": "att_01M8F3CTKZ249YKXA4ARQ7D5Z6",
 }
 OF_NO_PROJECT = {"token_id", "name", "model"}
