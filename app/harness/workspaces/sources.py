@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from app.harness.workspaces.agents_commits import take_in
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.snapshots import SECONDS, Snapshots
@@ -33,10 +34,12 @@ async def state_of(folder: GitFolder, source: Source, pinned: str | None) -> str
     the commit `pinned` of the user's repository does not hold. Raises `GitProblem`."""
     alternates = folder.git / "objects" / "info" / "alternates"
     own = await asyncio.to_thread(alternates.read_bytes) if alternates.exists() else b""
-    theirs = (source.layout.own_git / "objects", source.layout.git / "objects")
-    await asyncio.to_thread(alternates.write_bytes, own + b"".join(map(alternate, theirs)))
+    # Of the clone, which its agents write, nothing is borrowed: its commits are named anew.
+    daemons = alternate(source.layout.git / "objects")
+    await asyncio.to_thread(alternates.write_bytes, own + daemons)
     try:
         head = await _head(folder, source)
+        await take_in(folder, source.layout.own_git / "objects", head, source.base_commit)
         tree = await Snapshots(folder).whole(source.layout.tree, source.layout.index, head)
         commit = head
         if await tree_of(folder, head) != tree:
