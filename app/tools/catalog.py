@@ -64,9 +64,8 @@ def build_registry(  # noqa: PLR0913
     programs, `terminals` run commands, with `environment`. `kept` are file lists for quick searches. Without
     `languages`, `debuggers`, `issues`, `todos`, `workflows` or `subagents` their tools exist and answer that
     they are not available. Without `web` there is no search provider, and no proxy."""
-    files = ProjectFiles(
-        reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
-    )
+    closed = tuple(path for path in (data_dir, config_file) if path is not None)
+    files = ProjectFiles(reads=reads, closed=closed)
     syntax = AstGrep(processes.own, environment)
     sources = SourceFiles(processes.own, rules_above, environment)
     reading, writing = read.build(files, processes, environment), write.build(files)
@@ -92,9 +91,7 @@ def build_registry(  # noqa: PLR0913
         todo.build(todos),
         *workflow.build(workflows),
         changes.build(files, subagents),
-        ask.build(),
-        form.build(),
-        plan.build(),
+        *(ask.build(), form.build(), plan.build()),
         *locked_set.build(
             files, processes, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),

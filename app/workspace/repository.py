@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MAX_LINE = 4096
-_WORKTREE = re.compile(r'^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$', re.MULTILINE)
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 _MAX_ALTERNATES = 5
 """How far git itself follows repositories that share objects."""
@@ -126,8 +125,17 @@ def _names_tree(folders: RepositoryFolders) -> bool:
     back = first_line(folders.own / "gitdir")
     if back is not None and folders.own.parent == folders.common / "worktrees":
         return os.path.realpath(folders.own / back) == str(folders.top / ".git")
-    set_tree = _WORKTREE.search(_beginning_of(folders.own / "config") or "")
-    return set_tree is not None and os.path.realpath(folders.own / set_tree[1]) == str(folders.top)
+    set_tree = _set_tree(_beginning_of(folders.own / "config") or "")
+    return set_tree is not None and os.path.realpath(folders.own / set_tree) == str(folders.top)
+
+
+def _set_tree(settings: str) -> str | None:
+    """Return the working tree that a repository's settings name."""
+    for line in settings.split("\n"):
+        name, _, value = line.partition("=")
+        if name.strip() == "worktree" and (place := value.strip().strip('"')):
+            return place
+    return None
 
 
 def place_of_alternate(line: str) -> str:

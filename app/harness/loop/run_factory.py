@@ -200,9 +200,8 @@ async def build_child(  # noqa: PLR0913
 ) -> ActiveRun:
     """Return a run of one of the parent's children that is ready to start; nothing is stored yet.
 
-    It has what its parent has left of its budgets, and a conversation of its own. `root` is where it works,
-    when that is not where its parent does; `prepare` is awaited before its first step.
-    Raises `ValidationFailed` when its model is not known."""
+    It has what its parent has left of its budgets, and its own conversation. `root` is where it works when
+    that is not its parent's; `prepare` is awaited first. Raises `ValidationFailed` for an unknown model."""
     route = services.router.resolve(agent.model)
     await services.router.catalog.prepare(route.candidates[0].provider)
     above, shared = parent.scope, parent.plan
@@ -210,9 +209,8 @@ async def build_child(  # noqa: PLR0913
     caller = Caller(above.actor, above.project_id, above.root.project, agent, above.session_id)
     extra = await extra_tools(services, caller)
     scope = await _child_scope(above, agent, run_id, call_id, root or above.root)
-    session = parent.guidance.session
-    guidance = AgentGuidance(session, agent, scope.cage, above.project_root)
-    surroundings = shared.surroundings if root is None else environment(root, session.day)
+    guidance = AgentGuidance(parent.guidance.session, agent, scope.cage, above.project_root)
+    surroundings = shared.surroundings if root is None else environment(root, guidance.session.day)
     plan = Plan(
         route=route,
         system=_child_system(prompts, agent, shared, guidance, surroundings).blocks,
