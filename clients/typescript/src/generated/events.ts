@@ -1114,7 +1114,8 @@ export interface components {
         /**
          * WorkspaceUpdated
          * @description The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-         *     `detail` what is wrong, or worth knowing.
+         *     `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
+         *     is.
          */
         WorkspaceUpdated: {
             /**

@@ -2539,6 +2539,102 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{workspace_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a workspace
+         * @description Also that of a subagent, or of a session that is deleted.
+         */
+        get: operations["get_workspace_by_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{workspace_id}/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard a workspace by its id
+         * @description Its folder is removed after `workspaces.undo_days`; until then `undo` restores it.
+         */
+        post: operations["discard_workspace_by_id"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{workspace_id}/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep the branch of a workspace by its id */
+        post: operations["keep_workspace_by_id"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{workspace_id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge the changes of a workspace by its id
+         * @description As the merge of a session's. The target is always the project's repository, also for a subagent whose
+         *     caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
+         *     when it is that of a subagent.
+         */
+        post: operations["merge_workspace_by_id"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{workspace_id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restore a discarded workspace by its id */
+        post: operations["undo_workspace_by_id"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -5348,6 +5444,11 @@ export interface components {
              * @description The issue of the run.
              */
             issue_number?: number | null;
+            /**
+             * Workspace
+             * @description Where the run's session works. Default: as the project file says.
+             */
+            workspace?: ("shared" | "worktree") | null;
         };
         /**
          * Invoker
@@ -5632,7 +5733,8 @@ export interface components {
         };
         /**
          * LastMerge
-         * @description The last merge: into the checkout's files (`working_tree`), or a branch, with its commit.
+         * @description The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
+         *     the agent that called the subagent (`parent`).
          */
         LastMerge: {
             /**
@@ -8198,6 +8300,11 @@ export interface components {
             timeout_seconds: number;
             /** Tools */
             tools: string[];
+            /**
+             * Workspace
+             * @description Where the sessions of runs work; null: as the project's `workspace.default` says.
+             */
+            workspace: ("shared" | "worktree") | null;
         };
         /**
          * WorkflowInputAnswer
@@ -8303,6 +8410,11 @@ export interface components {
             timeout_seconds: number;
             /** Workflow */
             workflow: string;
+            /**
+             * Workspace
+             * @description Where its session was asked to work.
+             */
+            workspace: ("shared" | "worktree") | null;
         };
         /** WorkflowRunSummary */
         WorkflowRunSummary: {
@@ -8373,6 +8485,11 @@ export interface components {
             timeout_seconds: number;
             /** Workflow */
             workflow: string;
+            /**
+             * Workspace
+             * @description Where its session was asked to work.
+             */
+            workspace: ("shared" | "worktree") | null;
         };
         /**
          * WorkspaceAnswer
@@ -8380,6 +8497,11 @@ export interface components {
          *     `detail` is a problem or a remark.
          */
         WorkspaceAnswer: {
+            /**
+             * Agent Path
+             * @description The subagent that works in it; null for that of a session.
+             */
+            agent_path: string | null;
             /** Base */
             base: string | null;
             /** Base Commit */
@@ -8411,6 +8533,11 @@ export interface components {
              */
             kind: "shared" | "worktree" | "copy";
             merged: components["schemas"]["LastMerge"] | null;
+            /**
+             * Parent Id
+             * @description The workspace that a subagent's is a copy of; null for the project's folder.
+             */
+            parent_id: string | null;
             /** Ports */
             ports: number;
             /** Project Id */
@@ -8422,6 +8549,11 @@ export interface components {
             removed_at: string | null;
             /** Root */
             root: string;
+            /**
+             * Run Id
+             * @description The run of that subagent.
+             */
+            run_id: string | null;
             /** Session Id */
             session_id: string | null;
             /**
@@ -14167,6 +14299,166 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkflowRunAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    discard_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    keep_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    merge_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeWorkspace"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    undo_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
