@@ -819,6 +819,14 @@ CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
             "postgresql-breaks_a_key",
         ),
     },
+    "tests/harness/workspaces/test_kinds.py": {
+        "test_a_repository_goes_through_everything": (
+            "sha256",
+            "link",
+            "bare",
+            "no_repository",
+        ),
+    },
     "tests/storage/test_crash.py": {
         "test_a_killed_process_lost_nothing_that_it_acknowledged": ("sqlite",),
     },
