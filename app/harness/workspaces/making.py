@@ -300,11 +300,11 @@ class Making:
         task.add_done_callback(self._measuring.discard)
 
     async def measure(self, row: Workspace) -> None:
-        """Store how much room a workspace takes."""
+        """Store how much room a workspace takes, when that is another size than before."""
         size = await asyncio.to_thread(size_of, self._tools.layout(row.project_id, row.id).folder)
         try:
             async with self._record.holding(row.id) as present:
-                if present.removed_at is None:
+                if present.removed_at is None and present.size_bytes != size:
                     await self._record.note(present, {"size_bytes": size})
         except KagedError as problem:
             log.warning("the size of the workspace %s is not known: %s", row.id, words(problem))

@@ -54,6 +54,7 @@ class Tending:
         self._settings = settings
         self._making = making
         self._to_look = asyncio.Event()
+        self._measure_after = 0.0
         self._put_off: dict[str, tuple[float, float]] = {}
         """When a removal that failed is tried again, and after how long the time after that."""
         self.in_use: set[str] = set()
@@ -110,7 +111,9 @@ class Tending:
 
     async def look(self, may_look: Callable[[str], bool] = lambda _: True) -> None:
         """Remove the folders of workspaces that were discarded long ago, and those without changes that are
-        kept or whose session is over."""
+        kept or whose session is over. Measure all from time to time: agents make them grow."""
+        if due := time.monotonic() >= self._measure_after:
+            self._measure_after = time.monotonic() + LOOK_EVERY_SECONDS
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
         for row in rows:
             if not may_look(row.project_id) or not self._tools.holds(row):
@@ -121,8 +124,8 @@ class Tending:
                 elif row.id not in self.in_use:
                     await self.give_up(row)
                 continue
-            if not row.size_bytes and row.removed_at is None:
-                await self._making.measure(row)  # a stop came before it
+            if row.removed_at is None and (due or not row.size_bytes):
+                await self._making.measure(row)
             try:
                 async with self._record.holding(row.id) as present:
                     if await self._is_over(present):

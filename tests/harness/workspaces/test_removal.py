@@ -67,6 +67,20 @@ async def test_a_folder_that_cannot_be_removed_is_reported_and_tried_again_later
         assert found["removed_at"] is not None and found["detail"] is None
 
 
+async def test_what_agents_add_to_a_workspace_counts(driver: Driver) -> None:
+    tending = driver.daemon.services.management.folders.workspaces._tending
+    place = await new_workplace(driver.client, driver.project_id)
+    tending._measure_after = 0.0
+    await tending.look()
+    before = (await place.look())["size_bytes"]
+    (place.root / "large.bin").write_bytes(b"x" * 3_000_000)
+    await tending.look()
+    assert (await place.look())["size_bytes"] == before > 0
+    tending._measure_after = 0.0
+    await tending.look()
+    assert 3_000_000 <= (await place.look())["size_bytes"] - before < 3_200_000
+
+
 async def test_a_workspace_that_could_not_be_made_is_not_made_again_when_its_folder_stays(
     tmp_path: Path,
     project_root: Path,
