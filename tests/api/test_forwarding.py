@@ -308,7 +308,15 @@ def test_each_operation_has_its_place_in_the_table() -> None:
     routes = [route for noun in NOUNS for route in noun.router.routes]
     found = sorted(route.operation_id for route in routes if route.path.startswith("/api/v1"))
     assert sorted(name for place in places for name in place) == found
-    nouns = ("/projects/{", "/sessions/{", "/runs/{", "/workflow-runs/{", "/uploads/{", "/attempts/{")
+    nouns = (
+        "/projects/{",
+        "/sessions/{",
+        "/runs/{",
+        "/workflow-runs/{",
+        "/uploads/{",
+        "/attempts/{",
+        "/workspaces/{",
+    )
     for route in routes:
         of_project = route.path.removeprefix("/api/v1").startswith(nouns)
         assert of_project == (route.operation_id in owner_rules.FROM_ROWS | owner_rules.BY_OWNER), route.path

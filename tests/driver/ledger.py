@@ -157,7 +157,8 @@ def check_state(session: Frame, frames: list[Frame], checkpoints: list[Frame]) -
     restarts = [state for state in states if state["reason"] == "daemon_restart"]
     assert len(restarts) == len(checkpoints)
     if session["state"] == "paused":
-        assert states[-1] == {"state": "paused", "previous": "running", "reason": "daemon_restart"}
+        told = {"state": "paused", "previous": "running", "reason": "daemon_restart", "detail": None}
+        assert states[-1] == told
 
 
 async def get(client: httpx2.AsyncClient, path: str) -> Frame:

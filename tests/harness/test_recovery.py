@@ -142,7 +142,12 @@ async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoin
     assert [frame["seq"] for frame in frames] == list(range(101, 101 + len(frames)))
     waits = left is cut_off_while_a_call_waited_for_consent
     reason = "interaction" if waits else "daemon_restart"
-    assert frames[-1]["payload"] == {"state": "paused", "previous": "running", "reason": reason}
+    assert frames[-1]["payload"] == {
+        "state": "paused",
+        "previous": "running",
+        "reason": reason,
+        "detail": None,
+    }
 
     def look(uow: UnitOfWork) -> None:
         session = uow.sessions.get(SESSION)
