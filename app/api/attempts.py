@@ -40,8 +40,8 @@ async def start_attempts(
     project_id: ProjectId,
     body: StartAttempts,
 ) -> AttemptsAnswer:
-    """Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
-    that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+    """Opens `n` sessions with the message, each in a workspace, all from the same commit. To start attempts
+    as forks of a session, post a message with `attempts`; as runs of a workflow, invoke it with
     `attempts`."""
     answer_with(Started, lambda started: (201, AttemptsAnswer.begun(started)))
     started = await services.management.attempts.with_message(
@@ -58,14 +58,14 @@ async def start_attempts(
 async def list_attempts(
     services: ServicesDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[AttemptsAnswer]:
-    """Without `changes` and the output of checks."""
+    """The items have no `changes` and no output of checks."""
     found = await services.management.attempts.list(project_id, page.limit, page.cursor)
     return answer_page(found, lambda one: AttemptsAnswer.of(one, whole=False))
 
 
 @router.get("/attempts/{attempts_id}", summary="Compare attempts")
 async def get_attempts(services: ServicesDep, attempts_id: AttemptsId) -> AttemptsAnswer:
-    """The state of each, what it has changed, its check, tokens, cost and duration."""
+    """Shows the state of each attempt, its changes, check, tokens, cost and duration."""
     return AttemptsAnswer.of(await services.management.attempts.get(attempts_id))
 
 
@@ -77,9 +77,9 @@ async def get_attempts(services: ServicesDep, attempts_id: AttemptsId) -> Attemp
 async def pick_attempt(
     services: ServicesDep, principal: PrincipalDep, attempts_id: AttemptsId, body: PickAttempt
 ) -> PickAnswer:
-    """Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
-    discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
-    `conflict` (`already_picked`)."""
+    """Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
+    for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
+    nothing. Picking another one is a `conflict` (`already_picked`)."""
     attempts, workspaces = services.management.attempts, services.management.folders.workspaces
     if body.conflicts == "agent":
         await services.sessions.require_open(body.session_id)
@@ -105,6 +105,6 @@ async def pick_attempt(
 async def cancel_attempts(
     services: ServicesDep, principal: PrincipalDep, attempts_id: AttemptsId
 ) -> AttemptsAnswer:
-    """Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
-    picked, or goes on with another message."""
+    """Cancels the runs and checks that are in progress or queued. The workspaces stay: each attempt can be
+    picked, or continue with another message."""
     return AttemptsAnswer.of(await services.management.attempts.cancel(attempts_id, principal.actor))

@@ -129,7 +129,7 @@ async def revert_change(
 
 @router.get("/sessions/{session_id}/reverts", summary="List a session's reverts, newest first")
 async def list_reverts(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RevertAnswer]:
-    """Also those that are undone (`undone_at`)."""
+    """Includes undone reverts (`undone_at`)."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.reverts.list(session_id, limit=page.limit, cursor=page.cursor)

@@ -53,7 +53,8 @@ DiffPath = Annotated[
 async def get_git_status(
     services: ServicesDep, _: OperatorDep, project_id: ProjectId, page: PageDep
 ) -> GitStatusAnswer:
-    """The branch, an operation in progress, and the files that differ by path. Ignored files are left out."""
+    """Shows the branch, an operation in progress, and the files that differ, sorted by path. Ignored files
+    are left out."""
     status = await services.management.folders.git.status(_root(services, project_id))
     return await asyncio.to_thread(_status_page, status, page)
 
@@ -82,7 +83,7 @@ async def get_git_diff(
     _: OperatorDep,
     project_id: ProjectId,
     path: DiffPath,
-    staged: Annotated[bool, Query(description="From the last commit to the index.")] = False,
+    staged: Annotated[bool, Query(description="Compare the last commit with the index.")] = False,
 ) -> Response:
     """From the index to the working tree; with `staged` from the last commit to the index."""
     (name,) = given([path], field="path")
@@ -107,8 +108,8 @@ def _diff_answer(name: bytes, diff: FileDiff, *, staged: bool) -> GitDiffAnswer:
 async def stage_files(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: StageFiles
 ) -> GitStagingAnswer:
-    """A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-    `changed_since`, `conflicts`, `filtered`, `git_failed`."""
+    """Stages all of it or nothing. A missing file is staged as deleted. 409: `index_locked`,
+    `changed_since`, `conflicts`, `daemon_file`, `filtered`, `git_failed`."""
     root, names = _root(services, project_id), _names(body)
     await services.management.folders.git.stage(root, names, body.hunks)
     return await _staged(request, services, root, names, body.hunks)
@@ -128,9 +129,9 @@ async def unstage_files(
 async def commit_files(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: CommitFiles
 ) -> GitCommitAnswer:
-    """With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
-    `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-    `hook_failed` (with `output`), `git_failed`."""
+    """The author comes from git's settings. Hooks run only with `hooks`. 409: `nothing_to_commit`,
+    `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`,
+    `daemon_file`, `filtered`, `hook_failed` (with `output`), `git_failed`."""
     if body.hooks:
         services.projects.require_trusted(project_id)
     names = given(body.paths or [])
@@ -164,7 +165,7 @@ async def commit_files(
 async def list_git_branches(
     services: ServicesDep, _: OperatorDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[GitBranchAnswer]:
-    """The branches of the repository by name, then those that are known of others."""
+    """Lists local branches by name, then remote-tracking branches."""
     rows = await services.management.folders.git.branches(_root(services, project_id))
     found = page_by_name("git_branches", rows, lambda one: f"{one.remote:d}{one.name}", page)
     return answer_page(found, GitBranchAnswer.model_validate)
@@ -174,8 +175,8 @@ async def list_git_branches(
 async def create_git_branch(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: CreateBranch
 ) -> GitHeadAnswer:
-    """With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
-    `no_commits`, and what a switch is refused for."""
+    """With `switch` the branch is created and checked out, or neither. It gets no upstream. 409:
+    `branch_exists`, `no_commits`, and the reasons of a switch."""
     root = _root(services, project_id)
     commit = await services.management.folders.git.create_branch(
         root, body.name, body.start, checked_out=body.switch
@@ -188,8 +189,8 @@ async def create_git_branch(
 async def switch_git_branch(
     request: Request, services: ServicesDep, _: OperatorDep, project_id: ProjectId, body: SwitchBranch
 ) -> GitHeadAnswer:
-    """Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-    `operation_in_progress`, `filtered`, `git_failed`."""
+    """Uncommitted changes stay if the switch does not touch their files. 409: `would_overwrite` (with
+    `paths`), `index_locked`, `operation_in_progress`, `filtered`, `git_failed`."""
     commit = await services.management.folders.git.switch(_root(services, project_id), body.name)
     _note(request, {"branch": body.name, "commit": commit})
     return GitHeadAnswer(branch=body.name, commit=commit, switched=True)

@@ -46,16 +46,16 @@ async def list_workspaces(
 async def merge_workspace(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: MergeWorkspace
 ) -> MergeAnswer:
-    """All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
-    same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
-    `details.paths` names them. The workspace stays, and can be merged again."""
+    """Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+    same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
+    changes; `details.paths` names the files. The workspace stays, and can be merged again."""
     row = await services.management.folders.workspaces.of_session(session_id)
     return await _merged(services, principal, row, body)
 
 
 @router.post("/sessions/{session_id}/workspace/keep", summary="Keep a workspace's branch, remove its folder")
 async def keep_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
-    """The project's repository gets the branch, with everything that the workspace holds."""
+    """Creates the branch in the project's repository, with uncommitted changes as a last commit."""
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.keep(await workspaces.of_session(session_id)))
 
@@ -75,7 +75,7 @@ async def undo_workspace(services: ServicesDep, session_id: SessionId) -> Worksp
 
 @router.get("/workspaces/{workspace_id}", summary="Show a workspace")
 async def get_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
-    """Also that of a subagent, or of a session that is deleted."""
+    """Includes workspaces of subagents and of deleted sessions."""
     return WorkspaceAnswer.model_validate(await services.management.folders.workspaces.get(workspace_id))
 
 
@@ -83,9 +83,9 @@ async def get_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) 
 async def merge_workspace_by_id(
     services: ServicesDep, principal: PrincipalDep, workspace_id: WorkspaceId, body: MergeWorkspace
 ) -> MergeAnswer:
-    """As the merge of a session's. The target is always the project's repository, also for a subagent whose
-    caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
-    when it is that of a subagent."""
+    """Works like the merge of a session's workspace. The target is always the project's repository, even
+    when a subagent's caller works in a workspace. For a subagent's workspace `conflicts: agent` is refused
+    with the reason `workspace_of_subagent`."""
     workspaces = services.management.folders.workspaces
     return await _merged(services, principal, await workspaces.get(workspace_id), body)
 

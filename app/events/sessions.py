@@ -96,8 +96,7 @@ class PromptFailed(EventPayload):
 
 class WorkspaceUpdated(EventPayload):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
-    is."""
+    `detail` what is wrong, or worth knowing. For a subagent's workspace the frame has its `agent_path`."""
 
     TYPE = "workspace.updated"
     GLOBAL = True
@@ -108,8 +107,8 @@ class WorkspaceUpdated(EventPayload):
 
 
 class AttemptChecked(EventPayload):
-    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
-    the session goes on and it is due again. `problem` says why it failed."""
+    """The check of an attempt began or ended. `state` is `running`, `passed`, `failed`, `stopped`, or `none`
+    when the session continues and the check will run again. `problem` says why it failed."""
 
     TYPE = "attempt.checked"
     GLOBAL = True

@@ -21,33 +21,36 @@ ModelName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class AttemptsBudget(RequestModel):
-    """What all attempts together may use. Each stops before its next model call once the sum is reached."""
+    """The budget of all attempts together. When the sum reaches it, each attempt pauses before its next
+    model call."""
 
     tokens: int | None = Field(default=None, ge=1)
     cost_usd: float | None = Field(default=None, gt=0)
 
 
 class AskAttempts(RequestModel):
-    """Several sessions do the same, each in a workspace of its own. All begin with one baseline."""
+    """Several sessions attempt one task, each in its own workspace, and all from the same commit."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"n": 3, "models": ["fast", "strong"], "check": "make test"}}
     )
 
-    n: int = Field(ge=2, le=MOST, description="How many; at most `workspaces.max_attempts`.")
+    n: int = Field(ge=2, le=MOST, description="How many attempts; at most `workspaces.max_attempts`.")
     models: list[ModelName] = Field(
-        default=[], max_length=MOST, description="Aliases or `provider:model`, in turn. Default: the agent's."
+        default=[],
+        max_length=MOST,
+        description="At most `n` aliases or `provider:model`; fewer are used in turn. Default: the agent's.",
     )
     check: str | None = Field(
         default=None,
         min_length=1,
         max_length=10_000,
-        description="A shell command that runs in each workspace when its run has ended, as `setup` runs.",
+        description="A shell command that runs in each workspace after its run, like the project's `setup`.",
     )
-    check_seconds: int = Field(default=CHECK_SECONDS, ge=1, le=3600)
+    check_seconds: int = Field(default=CHECK_SECONDS, ge=1, le=3600, description="How long a check may take.")
     base: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^-\s][^\s]*$")] | None = Field(
         default=None,
-        description="What all begin with, as for a workspace. Default: `working` on a message of a session, "
+        description="What all start from, as for a workspace. Default: `working` for a message to a session, "
         "`head` otherwise.",
     )
     budget: AttemptsBudget | None = None
@@ -72,7 +75,7 @@ class PickAttempt(MergeWorkspace):
         }
     )
 
-    session_id: Annotated[str, Field(max_length=64)]
+    session_id: Annotated[str, Field(max_length=64, description="The session of the attempt to merge.")]
 
 
 class AskedCheck(AnswerModel):
@@ -86,8 +89,8 @@ class BudgetAnswer(AnswerModel):
 
 
 class CheckAnswer(AnswerModel):
-    """The check of an attempt after its newest run. `problem` says why it failed. `output` is the end of what
-    it wrote, up to 16 KB; null in lists."""
+    """The check of an attempt after its newest run. `problem` says why it failed. `exit_code` is null when
+    the command did not start or was killed. `output` is the last 16 KB of its output; null in lists."""
 
     state: CheckStateName
     exit_code: int | None
@@ -110,7 +113,7 @@ class CheckAnswer(AnswerModel):
 
 
 class CountedChanges(AnswerModel):
-    """How much an attempt has changed since its first message. `incomplete` says what is not counted."""
+    """What an attempt has changed since its first message. `incomplete` says what the counts lack."""
 
     files: int
     additions: int
@@ -124,7 +127,7 @@ class CountedChanges(AnswerModel):
 
 class AttemptAnswer(AnswerModel):
     """One attempt: a session in a workspace. `problem` says why it failed. `changes` is null in lists, and
-    when there are no files to look at."""
+    when the workspace has no files: it is being created, or is removed."""
 
     session_id: str
     number: int
@@ -165,17 +168,17 @@ class AttemptAnswer(AnswerModel):
 
 
 class AttemptsAnswer(AnswerModel):
-    """Attempts at one task. `state` is `running` while any of them has something to do. `tokens` and
-    `cost_usd` are sums. Attempts whose session is deleted are left out."""
+    """Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
+    or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out."""
 
     id: str
     project_id: str
-    session_id: str | None = Field(description="The session whose history they go on from.")
+    session_id: str | None = Field(description="The session that they are forks of.")
     workflow: str | None
     title: str
     state: AttemptsStateName
     base: str
-    base_commit: str | None = Field(description="The commit that all begin with.")
+    base_commit: str | None = Field(description="The commit that all start from.")
     check: AskedCheck | None
     budget: BudgetAnswer | None
     tokens: int
@@ -208,8 +211,8 @@ class AttemptsAnswer(AnswerModel):
 
 
 class PickAnswer(AnswerModel):
-    """What a pick did, or with `dry_run` would do. `discarded` are the sessions whose workspaces are
-    discarded; none when the merge gave conflicts to the agent, or the attempt was picked before."""
+    """What a pick did, or with `dry_run` would do. `discarded` has the sessions whose workspaces are
+    discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked."""
 
     attempts: AttemptsAnswer
     merge: MergeAnswer

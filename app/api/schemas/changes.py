@@ -40,7 +40,7 @@ class ChangeAnswer(AnswerModel):
     note: str | None = Field(description="The reason why lines are not counted.")
     by: list[EditAnswer] = Field(description="The newest 50 calls of agents that wrote it, the oldest first.")
     others: bool = Field(
-        description="Whether a command or a person changed it, too: these calls do not explain it all."
+        description="Whether a command or a person changed the file, too: `by` does not explain all of it."
     )
 
 
@@ -77,7 +77,7 @@ class RevertChange(RequestModel):
         description="The `digest` of each hunk, all from one answer. Without it, the whole file.",
     )
     digest: str | None = Field(
-        default=None, max_length=64, description="The `digest` of the diff that was looked at."
+        default=None, max_length=64, description="The `digest` of the diff which the caller has seen."
     )
     since: str = Field(default="start", max_length=64, description="The baseline, as in the list.")
 

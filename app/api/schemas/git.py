@@ -33,7 +33,7 @@ class GitFileAnswer(AnswerModel):
 
 
 class GitCountsAnswer(AnswerModel):
-    """How many files of the project are in which state; one file may be in two."""
+    """The number of files in each state. A file can be in two."""
 
     staged: int
     unstaged: int
@@ -47,13 +47,13 @@ class GitStatusAnswer(PageOf[GitFileAnswer]):
     branch: str | None = Field(description="Null when HEAD is detached.")
     commit: str | None = Field(description="Null before the first commit.")
     upstream: str | None
-    ahead: int | None = Field(description="Commits that the upstream branch lacks; null without one.")
+    ahead: int | None = Field(description="Commits that the upstream branch lacks; null without an upstream.")
     behind: int | None
     operation: Operation | None = Field(description="The operation in progress.")
     counts: GitCountsAnswer
     left_out: list[str] = Field(
-        description="Files of the daemon in the project, such as its settings. No git that kaged runs sees "
-        "them, so whether they differ is not known."
+        description="Files of the daemon in the project, such as its settings. kaged hides them from git, so "
+        "they are not compared."
     )
     staged_outside: int = Field(
         description="Staged files outside of the project. A commit without `paths` includes them."

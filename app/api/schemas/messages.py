@@ -39,8 +39,8 @@ class PostMessage(RequestModel):
     )
     attempts: AskAttempts | None = Field(
         default=None,
-        description="Let several forks of the session answer the message, each in a workspace of its own. "
-        "The session itself does not get it. Without `model` and `mode`.",
+        description="Post the message to several forks of the session, each in its own workspace. The "
+        "session itself does not get it. Not with `model` or `mode`.",
     )
 
 

@@ -86,7 +86,7 @@ class InvokeWorkflow(RequestModel):
     )
     attempts: AskAttempts | None = Field(
         default=None,
-        description="Start several runs, each in a workspace of its own. They take turns as other runs do.",
+        description="Start several runs, each in its own workspace. They queue like other runs.",
     )
 
 
@@ -118,7 +118,7 @@ class WorkflowRunSummary(AnswerModel):
     invoked_by: Invoker
     issue_number: int | None
     scheduled_for: Time | None = Field(description="The scheduled time.")
-    workspace: WorkspaceKind | None = Field(description="Where its session was asked to work.")
+    workspace: WorkspaceKind | None = Field(description="`workspace` of the invocation.")
     timeout_seconds: int
     elapsed_ms: int = Field(description="Working time, without waiting for people.")
     duration_ms: int | None = Field(description="From start to end; null until then.")

@@ -39,8 +39,8 @@ class WorkspaceWish(RequestModel):
 
 
 class LastMerge(AnswerModel):
-    """The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
-    the agent that called the subagent (`parent`)."""
+    """The last merge. `into` is `working_tree` (the checkout's files), a branch, which has `commit`, or
+    `parent` (the folder of the agent that called the subagent)."""
 
     into: str
     commit: str | None = None
@@ -54,10 +54,13 @@ class WorkspaceAnswer(AnswerModel):
     id: str | None
     project_id: str
     session_id: str | None
-    agent_path: str | None = Field(description="The subagent that works in it; null for that of a session.")
+    agent_path: str | None = Field(
+        description="The subagent that works in it; null for the workspace of a session."
+    )
     run_id: str | None = Field(description="The run of that subagent.")
     parent_id: str | None = Field(
-        description="The workspace that a subagent's is a copy of; null for the project's folder."
+        description="The workspace from which a subagent's workspace was made; null when it was made from "
+        "the project's folder."
     )
     kind: Literal["shared", "worktree", "copy"]
     state: WorkspaceStateName
@@ -88,7 +91,7 @@ class MergeWorkspace(RequestModel):
 
     strategy: Literal["squash", "merge"] = Field(
         default="squash",
-        description="On a branch: one commit, or a merge commit that keeps those of the workspace.",
+        description="For a branch: one commit, or a merge commit that keeps the commits of the workspace.",
     )
     into: Annotated[str, Field(min_length=1, max_length=200)] = Field(
         default=WORKING_TREE,
@@ -102,19 +105,19 @@ class MergeWorkspace(RequestModel):
     )
     create: bool = Field(
         default=False,
-        description="Create the branch `into` if it does not exist. It starts at the commit that is checked "
-        "out.",
+        description="Create the branch `into` if it does not exist, at the commit that is checked out.",
     )
     hooks: bool = Field(
         default=False,
-        description="Run the hooks of the repository for the commit, on the branch that is checked out. The "
-        "project must be trusted.",
+        description="Run the hooks of the repository. Only for one commit (`squash`) on the branch that is "
+        "checked out. The project must be trusted.",
     )
-    dry_run: bool = False
+    dry_run: bool = Field(default=False, description="Show what the merge would change; write nothing.")
     conflicts: Literal["refuse", "agent"] = Field(
         default="refuse",
         description="`agent`: when both sides changed the same lines, the workspace gets the target's "
-        "changes with conflict markers, and a message tells the agent. Merge again afterwards.",
+        "changes with conflict markers, and a message tells the agent to resolve them. Merge again "
+        "afterwards.",
     )
 
     def wish(self) -> MergeWish:
@@ -151,9 +154,9 @@ class MergedFile(AnswerModel):
 
 
 class MergeAnswer(AnswerModel):
-    """What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
-    the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
-    merged. `diff` is text up to 1 MB, and empty without `dry_run`."""
+    """What a merge changed, or with `dry_run` would change. `conflicts` has the files in which both sides
+    changed the same lines. `blocked` has the files that cannot be written, each with the reason. With
+    either, nothing is merged. `diff` has up to 1 MB, and is empty without `dry_run`."""
 
     dry_run: bool
     into: str
@@ -162,9 +165,7 @@ class MergeAnswer(AnswerModel):
     blocked: dict[str, str]
     diff: str
     commit: str | None
-    given_to_agent: bool = Field(
-        description="Whether the agent was given the conflicts. Nothing is merged then."
-    )
+    given_to_agent: bool = Field(description="Whether the agent got the conflicts. If so, nothing is merged.")
     workspace_state: WorkspaceStateName
 
     @classmethod
