@@ -30,14 +30,20 @@ def command() -> None:
 @command.command(name="new")
 @click.argument("text")
 @click.option("-n", "count", type=click.IntRange(min=2), default=3, show_default=True, help="How many.")
-@click.option("--model", "models", multiple=True, help="A model; several take turns.")
+@click.option("--model", "models", multiple=True, help="A model, repeatable; the attempts use them in turn.")
 @click.option("--check", help="A shell command that runs in each workspace after its run.")
-@click.option("--check-seconds", type=click.IntRange(min=1), help="How long a check may take (600).")
-@click.option("--base", help="`head`, `working` (with uncommitted changes), or a branch, tag or commit.")
-@click.option("--session", help="Go on from this session (an id, or `last`), each attempt as a fork.")
+@click.option("--check-seconds", type=click.IntRange(min=1), help="How long a check may take (default: 600).")
+@click.option(
+    "--base",
+    help="`head` (the default without --session), `working` (with uncommitted changes; the default with "
+    "--session), or a branch, tag or commit.",
+)
+@click.option("--session", help="Start the attempts as forks of this session (an id, or `last`).")
 @click.option("--title", help="The start of the sessions' titles.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars for all together.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens for all together.")
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars for all attempts together."
+)
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens for all attempts together.")
 @in_project
 async def new(
     daemon: Connected,
@@ -91,7 +97,7 @@ async def list_attempts(daemon: Connected) -> None:
 
 @command.command(name="show")
 @click.argument("attempts", default="last")
-@click.option("--wait", is_flag=True, help="Wait until no attempt has anything to do.")
+@click.option("--wait", is_flag=True, help="Wait until every attempt has ended or waits for a person.")
 @in_project
 async def show(daemon: Connected, attempts: str, wait: bool) -> None:
     """Compare ATTEMPTS (an id, or `last`)."""
@@ -116,7 +122,11 @@ async def show(daemon: Connected, attempts: str, wait: bool) -> None:
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
               help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
-@click.option("--hooks", is_flag=True, help="Run the hooks of the repository for the commit on a branch.")
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Run the hooks of the repository; only for a commit on the branch that is checked out.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
 @click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
@@ -136,7 +146,7 @@ async def pick(
 ) -> int:
     """Merge ATTEMPT (a number or a session's id) of ATTEMPTS (an id, or `last`), and discard the others.
 
-    Exits with 1 when nothing could be merged.
+    Exits with 1 when conflicts or blocked files prevent the merge.
     """
     if diff and not dry_run:
         raise click.UsageError("--diff goes with --dry-run.")
@@ -168,7 +178,7 @@ async def pick(
 @click.argument("attempts", default="last")
 @in_project
 async def cancel(daemon: Connected, attempts: str) -> None:
-    """Cancel the runs and checks of ATTEMPTS (an id, or `last`); what they have done stays."""
+    """Cancel the runs and checks of ATTEMPTS (an id, or `last`). Their workspaces stay."""
     path = await _path_of(daemon, attempts)
     daemon.show(await daemon.client.request("POST", f"{path}/cancel"), _print_comparison)
 

@@ -31,7 +31,7 @@ def command() -> None:
 
 
 def print_hook_output(failure: CommandFailed) -> None:
-    """Print what a hook said that refused a commit."""
+    """Print the output of a hook that refused a commit."""
     if failure.details.get("output"):
         print_warning(str(failure.details["output"]))
 
@@ -167,7 +167,7 @@ async def commit(
 @command.command(name="branch", short_help="List the branches, or create one.")
 @click.argument("name", required=False)
 @click.option(
-    "--from", "start", help="The commit or branch at which it begins (default: the current commit)."
+    "--from", "start", help="The commit or branch at which it starts (default: the current commit)."
 )
 @click.option("--switch", is_flag=True, help="Also check it out.")
 @in_project

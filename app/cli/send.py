@@ -68,7 +68,9 @@ class Posting:
     help="Let the new session work in its own clone of the repository, or in the project's folder "
     "(default: as the project file says).",
 )
-@click.option("--base", help="What the workspace starts from: as in `kaged workspace new`; with --workspace.")
+@click.option(
+    "--base", help="With --workspace: what the workspace starts from, as for `kaged workspace new`."
+)
 @in_project
 async def command(
     daemon: Connected,

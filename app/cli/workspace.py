@@ -22,7 +22,7 @@ MEGABYTE = 1_000_000
 
 @click.group(name="workspace", cls=CommandGroup)
 def command() -> None:
-    """Run sessions in their own workspaces; merge, keep or discard these."""
+    """Run sessions in their own workspaces; merge, keep or discard the results."""
 
 
 @command.command(name="new")
@@ -102,7 +102,11 @@ async def show(daemon: Connected, session: str) -> None:
 @click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
               help="On a branch: one commit, or a merge commit.")  # fmt: skip
 @click.option("--message", "-m", help="The message of the commit on a branch.")
-@click.option("--hooks", is_flag=True, help="Run the hooks of the repository for the commit on a branch.")
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Run the hooks of the repository; only for a commit on the branch that is checked out.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
 @click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
@@ -121,7 +125,8 @@ async def merge(
 ) -> int:
     """Merge the changes of SESSION (an id, `last`, or a workspace's id).
 
-    They go into the checkout's files, or into a branch. Exits with 1 when nothing could be merged.
+    They go into the checkout's files, or into a branch. Exits with 1 when conflicts or blocked files prevent
+    the merge.
     """
     if diff and not dry_run:
         raise click.UsageError("--diff goes with --dry-run.")
@@ -147,7 +152,7 @@ async def merge(
 async def keep(daemon: Connected, session: str) -> None:
     """Keep the branch of SESSION (an id, `last`, or a workspace's id).
 
-    The repository gets it, and the workspace is removed.
+    The branch goes into the repository, and the workspace is removed.
     """
     found = await _act(daemon, session, "keep")
     daemon.show(found, f"{found['branch']} is in the repository; the workspace is removed")
@@ -188,7 +193,7 @@ async def _address(daemon: Connected, named: str) -> str:
 
 
 def _agent(workspace: dict[str, Any]) -> str:
-    """Return the key of the subagent that a workspace is of."""
+    """Return the key of the subagent that works in a workspace."""
     return str(workspace["agent_path"] or "").rpartition(".")[2]
 
 
@@ -222,7 +227,7 @@ def print_merge(found: dict[str, Any], *, diff: bool) -> None:
         print_text(found["diff"])
     if found["given_to_agent"]:
         print_text(
-            "the conflicts are in the workspace, and the agent was told to resolve them; then merge again"
+            "the workspace has the conflicts, and the agent was asked to resolve them; merge again afterwards"
         )
         return
     if found["dry_run"]:
