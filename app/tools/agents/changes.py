@@ -53,13 +53,13 @@ class ChangesParams(ToolParams):
 
 
 class ChangedFile(Frozen):
-    """`left` says why the file cannot be taken by this tool."""
+    """`left` says why this tool cannot apply the change."""
 
     path: str
     status: Literal["added", "modified", "deleted", "mode"]
     additions: int | None = Field(default=None, description="Lines; absent for binary files.")
     deletions: int | None = None
-    left: str | None = Field(default=None, description="Why only the operator can take it.")
+    left: str | None = Field(default=None, description="Why only the operator can merge it.")
 
 
 class ChildWork(Frozen):
@@ -76,8 +76,10 @@ class ChangesResult(ToolResult):
     children: list[ChildWork] | None = Field(default=None, description="list: the oldest first.")
     run_id: str | None = None
     applied: list[str] | None = Field(default=None, description="apply: the files that were written.")
-    left: dict[str, str] | None = Field(default=None, description="Files that were left, with the reason.")
-    discarded: int | None = Field(default=None, description="discard: how many files were given up.")
+    left: dict[str, str] | None = Field(
+        default=None, description="apply: the files that were not written, with the reason."
+    )
+    discarded: int | None = Field(default=None, description="discard: how many changed files were discarded.")
     diff: str | None = None
 
 
@@ -165,8 +167,8 @@ def _named(work: ChildWork, paths: Sequence[str] | None) -> list[ChangedFile]:
         if not any(_is_within(one.path, wanted) for one in work.files):
             raise ToolError(
                 "changes_not_found",
-                f"{work.agent} changed nothing at {path}, or it is taken already: action `list` shows "
-                "what is left",
+                f"{work.agent} changed nothing at {path}, or the change is applied already: action `list` "
+                "shows what is left",
                 detail={"path": path},
             )
     return [one for one in work.files if any(_is_within(one.path, wanted) for wanted in plain)]
@@ -192,7 +194,7 @@ def _apply(taking: ToolDefinition, work: ChildWork, paths: Sequence[str] | None)
         why = "; ".join(f"{path}: {reason}" for path, reason in list(left.items())[:MAX_NAMED])
         raise ToolError(
             NOT_TAKEN,
-            f"{work.agent} left nothing that you can take" + (f" ({why})." if why else "."),
+            f"{work.agent} has no changes that you can apply" + (f" ({why})." if why else "."),
             detail={"left": left},
         )
 

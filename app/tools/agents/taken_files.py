@@ -149,17 +149,15 @@ def _set_modes(workspace: Workspace, taken: Sequence[TakenFile]) -> None:
 def _refusal(conflicts: Sequence[str], hindered: dict[str, str]) -> ToolError:
     lines = []
     if conflicts:
-        lines.append(
-            f"Both sides changed the same lines of {_listed(conflicts)}: edit these yourself by the diff."
-        )
+        lines.append(f"Both sides changed the same lines of {_listed(conflicts)}: edit these files yourself.")
     for path, reason in list(hindered.items())[:MAX_NAMED]:
         lines.append(f"{path}: {reason}.")
     if len(hindered) > MAX_NAMED:
         lines.append(f"And {len(hindered) - MAX_NAMED} more files.")
     return ToolError(
         NOT_TAKEN,
-        "Nothing was written. " + " ".join(lines) + " Take the other files with `paths`; discard what you do "
-        "not take, or leave it to the operator.",
+        f"Nothing was written. {' '.join(lines)} Apply the other files with `paths`. Discard the rest, or "
+        "leave it to the operator.",
         detail={"conflicts": list(conflicts), "hindered": hindered},
     )
 

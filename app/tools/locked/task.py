@@ -29,8 +29,8 @@ class TaskParams(ToolParams):
     background: Boolean = Field(default=False, description="Do not wait; the answer comes as a message.")
     workspace: ChildPlace | None = Field(
         default=None,
-        description="Where it works: `shared` (where you do) or `worktree` (in a copy of that). Default: as "
-        "it is defined.",
+        description="Where it works: `shared` (in your folder) or `worktree` (in a copy of your folder). "
+        "Default: as the subagent is defined.",
     )
 
 
