@@ -70,7 +70,7 @@ class Picking:
         group = await self._record.group(group_id)
         attempts = await self._record.attempts(group_id)
         if session_id not in {one.session_id for one in attempts}:
-            raise NotFound(f"{session_id} is none of the attempts {group_id}.", reason="not_an_attempt")
+            raise NotFound(f"{session_id} is not one of the attempts {group_id}.", reason="not_an_attempt")
         if group.state == AttemptsState.PICKING.value:  # an earlier one could not be finished
             await self._settle(group_id, actor)
             group = await self._record.group(group_id)

@@ -29,7 +29,7 @@ class AttemptRecord:
         """Return a group; raises `NotFound`."""
         found = await self.storage.read(lambda uow: uow.attempt_groups.get(group_id))
         if found is None:
-            raise NotFound(f"There are no attempts {group_id}.")
+            raise NotFound(f"There is no group of attempts {group_id}.")
         return found
 
     async def attempts(self, group_id: str) -> list[Attempt]:
@@ -85,7 +85,7 @@ class AttemptRecord:
         def statements(uow: UnitOfWork) -> AttemptGroup:
             present = uow.attempt_groups.get(group_id)
             if present is None:
-                raise NotFound(f"There are no attempts {group_id}.")
+                raise NotFound(f"There is no group of attempts {group_id}.")
             state = move(AttemptsState(present.state), target).value
             uow.attempt_groups.update(group_id, state=state, **columns)
             if picked_by is not None:

@@ -129,8 +129,8 @@ class Starting:
         values = checked_inputs(workflow.inputs, inputs)
         files = files_among(workflow.inputs, values)
         if files:
-            taken = {f"inputs.{key}": "attempts take no files" for key in files}
-            raise ValidationFailed("A file belongs to one run.", fields=taken)
+            taken = {f"inputs.{key}": "not with `attempts`" for key in files}
+            raise ValidationFailed("Runs that are attempts take no files.", fields=taken)
         who = invoker(author)
         require_invokable(name, workflow, who["type"])
         plan = self._plan(project_id, wish, name, author.actor, workflow=name, issue_number=issue_number)
@@ -171,14 +171,14 @@ class Starting:
         self._projects.require_trusted(source.project_id)
         if source.workspace_id is not None:
             raise Conflict(
-                "The session works in a workspace, which its attempts would not have: merge it first, or "
-                "start attempts without a session.",
+                "The session works in a workspace, and its forks would not have its changes: merge the "
+                "workspace first, or start attempts without a session.",
                 reason="session_in_workspace",
                 details={"workspace_id": source.workspace_id},
             )
         if source.state not in AT_REST:
             raise Conflict(
-                f"The session is {source.state}: attempts go on from one that is at rest.",
+                f"The session is {source.state}: attempts fork a session that is idle or paused.",
                 reason="run_in_progress" if source.state != "archived" else "invalid_transition",
                 details={"state": source.state},
             )

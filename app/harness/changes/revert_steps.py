@@ -94,7 +94,7 @@ def context_of(hunks: Sequence[str]) -> int:
     found = {one.partition(".")[0] for one in hunks}
     if len(found) != 1 or not (context := found.pop()).isdigit() or len(context) > 4:
         raise Conflict(
-            "These hunks belong to different diffs: take them from one answer.", reason="changed_since"
+            "These hunks belong to different diffs. Use the hunks of one answer.", reason="changed_since"
         )
     return int(context)
 
@@ -111,7 +111,7 @@ def check_names(paths: Sequence[bytes]) -> None:
     for path in paths:
         if any(map(is_protected, os.fsdecode(path).split("/"))):
             raise Conflict(
-                f"{address_of(path)} has a protected name, which programs obey. Change it with git.",
+                f"{address_of(path)} has a protected name, which other programs act on. Change it with git.",
                 reason="protected_name",
             )
 

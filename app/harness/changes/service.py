@@ -294,7 +294,7 @@ class Changes:
                 await self._notes.settled(session_id)
         except TimeoutError:
             raise Conflict(
-                "The files are being noted; try again in a moment.", reason="being_noted"
+                "A snapshot of the files is being taken; try again in a moment.", reason="being_noted"
             ) from None
 
     def _root(self, root: Path) -> _Root:

@@ -205,7 +205,7 @@ class Delegations:
         delegation.parent.journal.audit("delegation.refused", data)
         return ToolError(
             "delegation_refused",
-            f"Sub-agent {key} could not be started: {reason}",
+            f"The subagent {key} could not be started: {reason}",
             detail={"agent_path": delegation.path, "reason": reason},
         )
 

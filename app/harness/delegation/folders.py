@@ -79,9 +79,9 @@ def in_words(files: ChildFiles | None) -> str | None:
         return None
     place = f"It worked in a workspace of its own ({files.workspace})"
     if files.changed is None:
-        return f"{place}, whose changes cannot be counted now."
+        return f"{place}. Its changes cannot be counted now."
     if files.changed == 0:
         return f"{place}, and changed no file."
     counted = "1 file" if files.changed == 1 else f"{files.changed} files"
-    how = "the operator can merge them" if files.take_with is None else f"take them with {files.take_with}"
+    how = "the operator can merge them" if files.take_with is None else f"apply them with {files.take_with}"
     return f"{place}, and changed {counted} there: {how}."

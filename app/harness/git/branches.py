@@ -57,12 +57,12 @@ async def create_branch(repository: Repository, change: IndexChange, name: str, 
     `NotFound`, `ValidationFailed`."""
     await _check_name(repository, name)
     if start is None and not await has_commit(repository):
-        raise Conflict("There is no commit yet that a branch could begin at.", reason="no_commits")
+        raise Conflict("The repository has no commit that a branch could start at.", reason="no_commits")
     begins = await _commit_of(repository, start or "HEAD")
     if begins is None:
         raise NotFound(f"There is no commit or branch {clean(start, 200)!r}.", reason="unknown_revision")
     if await _commit_of(repository, _HEADS + name) is not None:
-        raise Conflict(f"There is a branch {name} already.", reason="branch_exists")
+        raise Conflict(f"The branch {name} exists already.", reason="branch_exists")
     await repository.change(["branch", "--no-track", "--", name, begins], index=change.copy)
     return begins
 
@@ -113,7 +113,7 @@ async def _check_name(repository: Repository, name: str) -> None:
     except GitProblem:
         told = b""
     if name.startswith("-") or told != name.encode("utf-8", "surrogatepass") + b"\n":
-        why = "is no name of a branch that git takes"
+        why = "is not a valid name of a branch"
         raise ValidationFailed(f"{clean(name, 200)!r} {why}.", fields={"name": why})
 
 

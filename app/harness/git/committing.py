@@ -95,7 +95,7 @@ async def _refuse(repository: Repository, wish: CommitWish) -> None:
     if repository.settings.wants_signatures and not wish.unsigned:
         raise must_sign()
     if wish.amend and not await has_commit(repository):
-        raise nothing_to_commit("there is no commit yet that could be amended")
+        raise nothing_to_commit("there is no commit to amend")
 
 
 async def _refuse_empty(repository: Repository, index: Path, wish: CommitWish) -> None:

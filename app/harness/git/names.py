@@ -40,4 +40,4 @@ def _checked(path: str, field: str) -> bytes:
 
 def _refused(path: str, why: str, field: str) -> ValidationFailed:
     name = path[:200].encode("utf-8", "backslashreplace").decode()
-    return ValidationFailed(f"{name!r} is no path of a file here: {why}.", fields={field: why})
+    return ValidationFailed(f"{name!r} is not the path of a file in the project: {why}.", fields={field: why})

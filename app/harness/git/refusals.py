@@ -65,8 +65,8 @@ def would_overwrite(names: Iterable[bytes]) -> Conflict:
 
 def daemons_own(names: Iterable[bytes]) -> Conflict:
     return _listing(
-        "These files belong to kaged's daemon (its settings or its data). No git that kaged runs sees them; "
-        "use git itself",
+        "These files belong to kaged's daemon (its settings or its data), which kaged hides from git. Use "
+        "git itself",
         "daemon_file",
         names,
     )

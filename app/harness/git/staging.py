@@ -181,7 +181,7 @@ async def _in_index(repository: Repository, index: Path, name: bytes) -> Staged 
         raise conflicts([name])
     if not exact:
         if found:
-            raise ValidationFailed("Hunks are of one file.", fields={"path": "is a folder; give one file"})
+            raise ValidationFailed("Hunks belong to one file.", fields={"path": "is a folder; give one file"})
         return None
     return Staged(exact[0][0], exact[0][1])
 

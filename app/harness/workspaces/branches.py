@@ -172,10 +172,10 @@ async def _new_target(git: GitCommands, repository: Repository, name: str) -> Ta
     except GitProblem as problem:
         if problem.exit_code is None:
             raise
-        why = "is no name of a branch that git takes"
+        why = "is not a valid name of a branch"
         raise ValidationFailed(f"{clean(name, 200)!r} {why}.", fields={"into": why}) from None
     if name.startswith("@{") or repository.head is None:
-        raise Conflict("There is no commit yet that a branch could begin at.", reason="no_commits")
+        raise Conflict("The repository has no commit that a branch could start at.", reason="no_commits")
     return Target(name, repository.head, None, is_new=True)
 
 
@@ -190,7 +190,8 @@ async def _where(git: GitCommands, ref: str) -> str | None:
 
 def _moved(name: str) -> Conflict:
     return Conflict(
-        f"The branch {name} moved during the merge: look at it, then merge again.", reason="changed_since"
+        f"The branch {name} got other commits during the merge: check it, then merge again.",
+        reason="changed_since",
     )
 
 
@@ -234,7 +235,7 @@ def refuse_busy_branch(target: Target) -> None:
     """Raise `Conflict` for a branch that is checked out somewhere, or will be moved by what is under way."""
     if target.in_use is not None:
         raise Conflict(
-            f"The branch {target.name} is not free: {target.in_use}. Finish or abort it, then merge again.",
+            f"The branch {target.name} is in use: {target.in_use}. Finish or abort that, then merge again.",
             reason="operation_in_progress",
         )
     if target.checked_out is not None:

@@ -78,7 +78,7 @@ class SubagentWorkspaces:
         if parent.kind == row.kind:
             return row
         if parent.kind != "copy":
-            raise Conflict("The project's repository is not there any more.", reason="no_repository")
+            raise Conflict("The project no longer has a git repository.", reason="no_repository")
         root = self._tools.layout(row.project_id, row.id).tree
         return row.model_copy(update={"kind": "copy", "branch": None, "base_commit": None, "root": str(root)})
 
@@ -123,7 +123,7 @@ def _require(row: Workspace, *states: WorkspaceState) -> None:
     if WorkspaceState(row.state) not in states:
         why = f": {row.detail}" if row.detail else f" ({row.state})"
         raise Conflict(
-            f"Its workspace could not be made{why}",
+            f"Its workspace could not be created{why}",
             reason="workspace_not_ready",
             details={"workspace_id": row.id, "state": row.state},
         )

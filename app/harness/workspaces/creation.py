@@ -101,7 +101,7 @@ class Creation:
         git = self.reading(wish.root)
         repository = None if wish.branch is None else await repository_of(git, wish.root)
         if wish.branch is not None and repository is None:
-            raise Conflict("The project has no git repository any more.", reason="no_repository")
+            raise Conflict("The project no longer has a git repository.", reason="no_repository")
         await prepare(layout, repository)
         if repository is None:
             return await self._copy(wish, layout)
@@ -159,7 +159,7 @@ class Creation:
             return None
         repository = await repository_of(self.reading(root), root)
         if repository is None:
-            raise Conflict("The project has no git repository any more.", reason="no_repository")
+            raise Conflict("The project no longer has a git repository.", reason="no_repository")
         await prepare(layout, repository)
         commit = await self._working(layout, repository, self.folder(root, layout, repository, making=True))
         await self._processes.leave_repository(layout.git)

@@ -96,7 +96,7 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
 def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds) -> None:
     with source.open(f"./{name}") as opened:
         if not opened.is_directory:
-            raise ToolError("not_a_directory", "it is no folder")
+            raise ToolError("not_a_directory", "it is not a folder")
         # What was looked at is what is copied, whoever moves folders about meanwhile.
         folder = os.open(".", _FOLDER, dir_fd=opened.descriptor)
         try:
@@ -110,11 +110,11 @@ def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: C
         raise ToolError(
             "python_environment",
             "it is a Python environment, whose packages would run the files of the checkout; let `setup` "
-            "make one",
+            "create one",
         )
     with target.entry(f"./{name}") as entry:
         if entry.status is not None:
-            raise ToolError("file_exists", "the commit has something by this name")
+            raise ToolError("file_exists", "the commit has a file or folder of this name")
         if entry.missing_parents:
             raise ToolError("file_not_found", "the folder above it is not in the commit")
         entry.make_folder()

@@ -39,8 +39,8 @@ class HookedMerge:
             )
         if sum(len(one.path) + 1 for one in bringing.changes) > MAX_NAMES:
             raise Conflict(
-                "These are too many files for a commit with hooks: merge into `working_tree`, then commit "
-                "with git.",
+                "The merge has too many files for a commit with hooks: merge into `working_tree`, then "
+                "commit with git.",
                 reason="hooks_not_possible",
             )
 

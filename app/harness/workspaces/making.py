@@ -132,7 +132,7 @@ class Making:
         try:
             return await self._tools.creation.seed(root, layout, is_copy=is_copy, most_bytes=room)
         except (GitProblem, OSError) as problem:
-            why = f"The files of the project cannot be kept for the workspaces: {words(problem)}"
+            why = f"The project's files cannot be saved for the workspaces: {words(problem)}"
             raise Conflict(why, reason="git_failed") from None
 
     def begin(self, row: Workspace) -> None:
@@ -201,7 +201,7 @@ class Making:
         try:
             await self._tools.creation.abandon(root, layout, row.id)
         except (GitProblem, OSError) as problem:
-            why = f"What is made of the workspace cannot be removed: {words(problem)}"
+            why = f"The unfinished workspace cannot be removed: {words(problem)}"
             raise Conflict(why, reason="git_failed") from None
         at = now_ms()
         gone = {"ended_at": at, "removed_at": at, "size_bytes": 0, "journal": None}
@@ -269,7 +269,7 @@ class Making:
             return None
         parent = await self._record.get(row.parent_id)
         if parent.removed_at is not None or parent.base_commit is None:
-            raise Conflict(f"The workspace {parent.id} is not there any more.", reason="workspace_gone")
+            raise Conflict(f"The workspace {parent.id} no longer exists.", reason="workspace_gone")
         return Source(parent.id, self._tools.layout(parent.project_id, parent.id), parent.base_commit)
 
     def _section(self, project_id: str) -> tuple[WorkspaceSection, list[str]]:

@@ -98,7 +98,7 @@ class Prepared:
         if self.answer.conflicts and not self.answer.given:
             raise Conflict(
                 f"Both sides changed {_named(self.answer.conflicts)}. Merge with `conflicts: agent` to let "
-                "the agent resolve that in its workspace, or keep the branch and merge it with git.",
+                "the agent resolve the conflicts, or keep the branch and merge it with git.",
                 reason="merge_conflicts",
                 details={"paths": list(self.answer.conflicts)[:MAX_SHOWN]},
             )
@@ -234,7 +234,7 @@ class Merging:
         git = self._creation.folder(root, layout, repository)
         if journal.get("keep"):
             if repository is None:
-                raise Conflict("The project has no repository any more.", reason="no_repository")
+                raise Conflict("The project no longer has a git repository.", reason="no_repository")
             identity = await self.identity(root)
             await self._branches.set(git, repository, journal["into"], journal["commit"], None, identity)
             return str(journal["commit"])
@@ -267,7 +267,7 @@ class Merging:
         of the user's repository. Raises `GitProblem`."""
         repository = await self._repository(row, root)
         if repository is None or row.branch is None:
-            raise GitProblem("the project has no repository any more")
+            raise GitProblem("the project no longer has a git repository")
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
         made = await self._branches.whole(git, theirs, commit, row.branch, await self.identity(root))

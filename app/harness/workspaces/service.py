@@ -155,8 +155,8 @@ class Workspaces:
             self._require_state(present, S.READY, S.MERGED)
             if present.run_id is not None and wish.conflicts == "agent":
                 raise Conflict(
-                    "The subagent of this workspace has ended and resolves no conflicts: keep the branch and "
-                    "merge it with git, or let the session's agent take the changes.",
+                    "The subagent of this workspace has ended and cannot resolve conflicts: keep the branch "
+                    "and merge it with git, or let the calling agent apply the changes.",
                     reason="workspace_of_subagent",
                 )
             if not wish.dry_run:
@@ -202,7 +202,7 @@ class Workspaces:
             is_there = await asyncio.to_thread(Path(present.root).is_dir)
             if present.removed_at is not None or not is_there:
                 raise Conflict(
-                    "The files of the workspace are removed: it cannot be restored.",
+                    "The folder of the workspace is removed: it cannot be restored.",
                     reason="workspace_removed",
                 )
             return await self._record.move(present, S.READY, {"ended_at": None})
@@ -262,7 +262,7 @@ class Workspaces:
             )
         if S(row.state) not in states:
             raise Conflict(
-                f"The workspace is {row.state}, and this needs one that is {' or '.join(states)}.",
+                f"The workspace is {row.state}. It must be {' or '.join(states)}.",
                 reason="invalid_transition",
                 details={"state": row.state, "legal": sorted(states)},
             )

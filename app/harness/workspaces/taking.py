@@ -190,7 +190,7 @@ class ChildChanges:
         project = await self._projects.of_session(session)
         agent = next((one for one in project.root.walk() if one.path == row.agent_path), None)
         if agent is None:
-            raise Conflict("The project has no such subagent any more.", reason="agent_not_found")
+            raise Conflict("The project no longer has this subagent.", reason="agent_not_found")
         root = self._projects.root_of(row.project_id)
         cage = await asyncio.to_thread(cage_of, project, agent, root)
         return None if cage is None else CagePolicy(cage, Path(row.root))
@@ -241,7 +241,7 @@ class ChildChanges:
         root = self._projects.root_of(row.project_id)
         if self._projects.workspaces.at(row.parent_id, root).path != context.project_root:
             raise Conflict(
-                "You do not work in the folder of which the workspace was made.", reason="elsewhere"
+                "The workspace was not made from the folder in which you work.", reason="elsewhere"
             )
         if row.parent_id is not None:
             return self._parent(row).tree
@@ -291,7 +291,7 @@ def _unwritable(one: Difference, prefix: bytes) -> str | None:
     if _below(one.path, prefix) is None:
         return "it lies outside the project's folder"
     if _path_of(one, prefix).startswith(PREFIX):
-        return "its name is no plain text"
+        return "its name is not plain text"
     if one.is_submodule:
         return "it is a submodule"
     links = any(side is not None and side.mode == LINK for side in (one.old, one.new))
@@ -318,7 +318,7 @@ def _as_tool_errors() -> Iterator[None]:
 def _not_found(run_id: str) -> ToolError:
     return ToolError(
         "changes_not_found",
-        f"No subagent of yours left changes in a workspace with the run {run_id[:64]!r}: they are taken or "
-        "discarded, or there were none. Action `list` shows what there is.",
+        f"There are no changes of a subagent of yours with the run {run_id[:64]!r}: they are applied or "
+        "discarded, or there were none. Action `list` shows the changes that are left.",
         detail={"run_id": run_id[:64]},
     )

@@ -84,7 +84,7 @@ async def test_a_hook_refuses_a_delegation(drive: Drive, cast: Cast, hooked: Any
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
         refused = (await driver.call("GET", "/audit?event=delegation.refused"))["items"]
 
-    told = "Error delegation_refused: Sub-agent coder could not be started: not on a Sunday"
+    told = "Error delegation_refused: The subagent coder could not be started: not on a Sunday"
     assert cast.messages("primary")[-1]["content"] == told
     assert [run["agent_path"] for run in runs] == ["primary"] and not cast.requests["coder"]
     assert [(row["data"]["child"], row["data"]["reason"]) for row in refused] == [(CODER, "not on a Sunday")]

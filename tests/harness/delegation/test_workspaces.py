@@ -218,7 +218,7 @@ async def test_a_background_task_works_beside_its_caller_and_what_nobody_read_is
     assert busy["data"]["children"][0]["state"] == "working"
     assert refused["error"]["details"]["reason"] == "subagent_running"
     message = next(m for m in cast.messages("primary") if "is done." in str(m["content"]))
-    assert "changed 2 files there: take them with kaged.changes" in message["content"]
+    assert "changed 2 files there: apply them with kaged.changes" in message["content"]
     assert "kept.txt: it has changed here since the subagent began: read it" in told[-3]
     assert (project / "kept.txt").read_text() == KEPT.replace("kept", "kept more") + "the operator's\n"
     both = LINES.replace("line 2\n", "line two\n", 1).replace("line 9\n", "line nine\n")
@@ -334,7 +334,7 @@ async def test_a_workspace_that_cannot_be_had_is_an_error_of_the_call(
         await driver.run("Go")
         told = await results(driver)
         left = await workspaces(driver)
-    assert "Its workspace could not be made: A copy takes more than" in told[0]
+    assert "Its workspace could not be created: A copy takes more than" in told[0]
     assert not cast.requests["a"] and left == []
 
 
