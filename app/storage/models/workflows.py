@@ -38,7 +38,6 @@ class WorkflowRun(SQLModel, table=True):
     invoked_by: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
     issue_number: int | None = None
     slot: int | None = Field(default=None, sa_type=BigInteger)
-    workspace: str | None = None
     timeout_seconds: int
     elapsed_ms: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)
@@ -47,3 +46,4 @@ class WorkflowRun(SQLModel, table=True):
     output: str | None = Field(default=None, sa_type=Text)
     error: dict[str, Any] | None = Field(default=None, sa_type=Json)
     cost_usd: float | None = None
+    workspace: str | None = None
