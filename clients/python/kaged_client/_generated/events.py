@@ -9,8 +9,8 @@ from kaged_client._model import Model
 
 
 class AttemptChecked(Model):
-    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
-    the session goes on and it is due again. `problem` says why it failed.
+    """The check of an attempt began or ended. `state` is `running`, `passed`, `failed`, `stopped`, or `none`
+    when the session continues and the check will run again. `problem` says why it failed.
     """
 
     attempts_id: str
@@ -660,8 +660,7 @@ class WorkflowStarted(Model):
 
 class WorkspaceUpdated(Model):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
-    is.
+    `detail` what is wrong, or worth knowing. For a subagent's workspace the frame has its `agent_path`.
     """
 
     state: str
@@ -1111,8 +1110,7 @@ class MessageRemovedEvent(BaseEvent):
 
 class WorkspaceUpdatedEvent(BaseEvent):
     """The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-    `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
-    is.
+    `detail` what is wrong, or worth knowing. For a subagent's workspace the frame has its `agent_path`.
     """
 
     durable: ClassVar[bool] = True
@@ -1122,8 +1120,8 @@ class WorkspaceUpdatedEvent(BaseEvent):
 
 
 class AttemptCheckedEvent(BaseEvent):
-    """The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
-    the session goes on and it is due again. `problem` says why it failed.
+    """The check of an attempt began or ended. `state` is `running`, `passed`, `failed`, `stopped`, or `none`
+    when the session continues and the check will run again. `problem` says why it failed.
     """
 
     durable: ClassVar[bool] = True

@@ -76,18 +76,19 @@ class AnswerInteraction(Model):
 
 
 class AskAttempts(Model):
-    """Several sessions do the same, each in a workspace of its own. All begin with one baseline."""
+    """Several sessions attempt one task, each in its own workspace, and all from the same commit."""
 
     n: int
-    """How many; at most `workspaces.max_attempts`."""
+    """How many attempts; at most `workspaces.max_attempts`."""
     base: str | None = None
-    """What all begin with, as for a workspace. Default: `working` on a message of a session, `head` otherwise."""
+    """What all start from, as for a workspace. Default: `working` for a message to a session, `head` otherwise."""
     budget: AttemptsBudget | None = None
     check: str | None = None
-    """A shell command that runs in each workspace when its run has ended, as `setup` runs."""
+    """A shell command that runs in each workspace after its run, like the project's `setup`."""
     check_seconds: int = 600
+    """How long a check may take."""
     models: list[str] = absent(list)
-    """Aliases or `provider:model`, in turn. Default: the agent's."""
+    """At most `n` aliases or `provider:model`; fewer are used in turn. Default: the agent's."""
 
 
 class AskedCheck(Model):
@@ -105,7 +106,7 @@ class AttachFiles(Model):
 
 class AttemptAnswer(Model):
     """One attempt: a session in a workspace. `problem` says why it failed. `changes` is null in lists, and
-    when there are no files to look at.
+    when the workspace has no files: it is being created, or is removed.
     """
 
     branch: str | None
@@ -140,14 +141,14 @@ class AttemptAnswer(Model):
 
 
 class AttemptsAnswer(Model):
-    """Attempts at one task. `state` is `running` while any of them has something to do. `tokens` and
-    `cost_usd` are sums. Attempts whose session is deleted are left out.
+    """Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
+    or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out.
     """
 
     attempts: list[AttemptAnswer]
     base: str
     base_commit: str | None
-    """The commit that all begin with."""
+    """The commit that all start from."""
     budget: BudgetAnswer | None
     check: AskedCheck | None
     cost_usd: float | None
@@ -159,7 +160,7 @@ class AttemptsAnswer(Model):
     picked_session_id: str | None
     project_id: str
     session_id: str | None
-    """The session whose history they go on from."""
+    """The session that they are forks of."""
     state: Literal["running", "done", "picking", "picked"]
     title: str
     tokens: int
@@ -167,7 +168,9 @@ class AttemptsAnswer(Model):
 
 
 class AttemptsBudget(Model):
-    """What all attempts together may use. Each stops before its next model call once the sum is reached."""
+    """The budget of all attempts together. When the sum reaches it, each attempt pauses before its next
+    model call.
+    """
 
     cost_usd: float | None = None
     tokens: int | None = None
@@ -244,7 +247,7 @@ class ChangeAnswer(Model):
     old_path: str | None
     """The earlier name of a renamed file."""
     others: bool
-    """Whether a command or a person changed it, too: these calls do not explain it all."""
+    """Whether a command or a person changed the file, too: `by` does not explain all of it."""
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]
@@ -274,7 +277,7 @@ class ChangeDiffAnswer(Model):
     old_text: str | None
     """With `content`: the whole text, up to 1 MB."""
     others: bool
-    """Whether a command or a person changed it, too: these calls do not explain it all."""
+    """Whether a command or a person changed the file, too: `by` does not explain all of it."""
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]
@@ -304,8 +307,8 @@ class Check(Model):
 
 
 class CheckAnswer(Model):
-    """The check of an attempt after its newest run. `problem` says why it failed. `output` is the end of what
-    it wrote, up to 16 KB; null in lists.
+    """The check of an attempt after its newest run. `problem` says why it failed. `exit_code` is null when
+    the command did not start or was killed. `output` is the last 16 KB of its output; null in lists.
     """
 
     exit_code: int | None
@@ -508,7 +511,7 @@ class CostSplit(Model):
 
 
 class CountedChanges(Model):
-    """How much an attempt has changed since its first message. `incomplete` says what is not counted."""
+    """What an attempt has changed since its first message. `incomplete` says what the counts lack."""
 
     additions: int
     deletions: int
@@ -884,7 +887,7 @@ class GitCommitAnswer(Model):
 
 
 class GitCountsAnswer(Model):
-    """How many files of the project are in which state; one file may be in two."""
+    """The number of files in each state. A file can be in two."""
 
     conflicted: int
     staged: int
@@ -1120,7 +1123,7 @@ class InvokeWorkflow(Model):
     """`InvokeWorkflow` of the interface."""
 
     attempts: AskAttempts | None = None
-    """Start several runs, each in a workspace of its own. They take turns as other runs do."""
+    """Start several runs, each in its own workspace. They queue like other runs."""
     inputs: dict[str, Any] | None = None
     """Values by input name; for a `file`, the id of an upload."""
     issue_number: int | None = None
@@ -1238,8 +1241,8 @@ class IssueUpdateAnswer(Model):
 
 
 class LastMerge(Model):
-    """The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
-    the agent that called the subagent (`parent`).
+    """The last merge. `into` is `working_tree` (the checkout's files), a branch, which has `commit`, or
+    `parent` (the folder of the agent that called the subagent).
     """
 
     at: datetime
@@ -1362,9 +1365,9 @@ class McpToolAnswer(Model):
 
 
 class MergeAnswer(Model):
-    """What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
-    the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
-    merged. `diff` is text up to 1 MB, and empty without `dry_run`.
+    """What a merge changed, or with `dry_run` would change. `conflicts` has the files in which both sides
+    changed the same lines. `blocked` has the files that cannot be written, each with the reason. With
+    either, nothing is merged. `diff` has up to 1 MB, and is empty without `dry_run`.
     """
 
     blocked: dict[str, str]
@@ -1374,7 +1377,7 @@ class MergeAnswer(Model):
     dry_run: bool
     files: list[MergedFile]
     given_to_agent: bool
-    """Whether the agent was given the conflicts. Nothing is merged then."""
+    """Whether the agent got the conflicts. If so, nothing is merged."""
     into: str
     workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
 
@@ -1383,18 +1386,19 @@ class MergeWorkspace(Model):
     """`MergeWorkspace` of the interface."""
 
     conflicts: Literal["refuse", "agent"] = "refuse"
-    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
+    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent to resolve them. Merge again afterwards."""
     create: bool = False
-    """Create the branch `into` if it does not exist. It starts at the commit that is checked out."""
+    """Create the branch `into` if it does not exist, at the commit that is checked out."""
     dry_run: bool = False
+    """Show what the merge would change; write nothing."""
     hooks: bool = False
-    """Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted."""
+    """Run the hooks of the repository. Only for one commit (`squash`) on the branch that is checked out. The project must be trusted."""
     into: str = "working_tree"
     """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too."""
     message: str | None = None
     """The message of the commit on a branch. Default: the name of the workspace's branch."""
     strategy: Literal["squash", "merge"] = "squash"
-    """On a branch: one commit, or a merge commit that keeps those of the workspace."""
+    """For a branch: one commit, or a merge commit that keeps the commits of the workspace."""
 
 
 class MergedFile(Model):
@@ -1489,8 +1493,8 @@ class PermissionAnswer(Model):
 
 
 class PickAnswer(Model):
-    """What a pick did, or with `dry_run` would do. `discarded` are the sessions whose workspaces are
-    discarded; none when the merge gave conflicts to the agent, or the attempt was picked before.
+    """What a pick did, or with `dry_run` would do. `discarded` has the sessions whose workspaces are
+    discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked.
     """
 
     attempts: AttemptsAnswer
@@ -1502,19 +1506,21 @@ class PickAttempt(Model):
     """`PickAttempt` of the interface."""
 
     session_id: str
+    """The session of the attempt to merge."""
     conflicts: Literal["refuse", "agent"] = "refuse"
-    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards."""
+    """`agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent to resolve them. Merge again afterwards."""
     create: bool = False
-    """Create the branch `into` if it does not exist. It starts at the commit that is checked out."""
+    """Create the branch `into` if it does not exist, at the commit that is checked out."""
     dry_run: bool = False
+    """Show what the merge would change; write nothing."""
     hooks: bool = False
-    """Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted."""
+    """Run the hooks of the repository. Only for one commit (`squash`) on the branch that is checked out. The project must be trusted."""
     into: str = "working_tree"
     """`working_tree`: the files of the checkout change, and nothing is committed. Otherwise a branch, which gets a commit. If it is checked out, its files change, too."""
     message: str | None = None
     """The message of the commit on a branch. Default: the name of the workspace's branch."""
     strategy: Literal["squash", "merge"] = "squash"
-    """On a branch: one commit, or a merge commit that keeps those of the workspace."""
+    """For a branch: one commit, or a merge commit that keeps the commits of the workspace."""
 
 
 class PluginAnswer(Model):
@@ -1550,7 +1556,7 @@ class PostMessage(Model):
     content: str
     attachments: list[ImageAttachment] = absent(list)
     attempts: AskAttempts | None = None
-    """Let several forks of the session answer the message, each in a workspace of its own. The session itself does not get it. Without `model` and `mode`."""
+    """Post the message to several forks of the session, each in its own workspace. The session itself does not get it. Not with `model` or `mode`."""
     mode: Literal["queue", "steer", "reject"] | None = None
     """During an active run: queue the message (`queue`, the default), steer the run at its next message boundary (`steer`), or refuse the message (`reject`)."""
     model: str | None = None
@@ -1781,7 +1787,7 @@ class RevertChange(Model):
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     digest: str | None = None
-    """The `digest` of the diff that was looked at."""
+    """The `digest` of the diff which the caller has seen."""
     hunks: list[str] | None = None
     """The `digest` of each hunk, all from one answer. Without it, the whole file."""
     since: str = "start"
@@ -2348,7 +2354,7 @@ class WorkflowRunAnswer(Model):
     timeout_seconds: int
     workflow: str
     workspace: Literal["shared", "worktree"] | None
-    """Where its session was asked to work."""
+    """`workspace` of the invocation."""
     attempts: AttemptsAnswer | None = None
     """The attempts that were started; the run is the first of them."""
 
@@ -2383,7 +2389,7 @@ class WorkflowRunSummary(Model):
     timeout_seconds: int
     workflow: str
     workspace: Literal["shared", "worktree"] | None
-    """Where its session was asked to work."""
+    """`workspace` of the invocation."""
 
 
 class WorkspaceAnswer(Model):
@@ -2392,7 +2398,7 @@ class WorkspaceAnswer(Model):
     """
 
     agent_path: str | None
-    """The subagent that works in it; null for that of a session."""
+    """The subagent that works in it; null for the workspace of a session."""
     base: str | None
     base_commit: str | None
     branch: str | None
@@ -2406,7 +2412,7 @@ class WorkspaceAnswer(Model):
     kind: Literal["shared", "worktree", "copy"]
     merged: LastMerge | None
     parent_id: str | None
-    """The workspace that a subagent's is a copy of; null for the project's folder."""
+    """The workspace from which a subagent's workspace was made; null when it was made from the project's folder."""
     ports: int
     project_id: str
     removed_at: datetime | None

@@ -92,8 +92,8 @@ class Attempts:
     def cancel(self, attempts_id: str) -> models.AttemptsAnswer:
         """Cancel attempts.
 
-        Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
-        picked, or goes on with another message.
+        Cancels the runs and checks that are in progress or queued. The workspaces stay: each attempt can be
+        picked, or continue with another message.
         """
         return self._transport.model(
             Call("POST", f"/api/v1/attempts/{part(attempts_id)}/cancel"), models.AttemptsAnswer
@@ -102,7 +102,7 @@ class Attempts:
     def get(self, attempts_id: str) -> models.AttemptsAnswer:
         """Compare attempts.
 
-        The state of each, what it has changed, its check, tokens, cost and duration.
+        Shows the state of each attempt, its changes, check, tokens, cost and duration.
         """
         return self._transport.model(
             Call("GET", f"/api/v1/attempts/{part(attempts_id)}"), models.AttemptsAnswer
@@ -113,7 +113,7 @@ class Attempts:
     ) -> Items[models.AttemptsAnswer]:
         """List a project's attempts, newest first.
 
-        Without `changes` and the output of checks.
+        The items have no `changes` and no output of checks.
         """
         return self._transport.items(
             Call(
@@ -140,9 +140,9 @@ class Attempts:
     ) -> models.PickAnswer:
         """Merge one attempt and discard the others.
 
-        Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
-        discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
-        `conflict` (`already_picked`).
+        Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
+        for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
+        nothing. Picking another one is a `conflict` (`already_picked`).
         """
         return self._transport.model(
             Call(
@@ -177,8 +177,8 @@ class Attempts:
     ) -> models.AttemptsAnswer:
         """Start attempts at a task.
 
-        Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
-        that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+        Opens `n` sessions with the message, each in a workspace, all from the same commit. To start attempts
+        as forks of a session, post a message with `attempts`; as runs of a workflow, invoke it with
         `attempts`.
         """
         return self._transport.model(
@@ -249,7 +249,7 @@ class Changes:
     ) -> Items[models.RevertAnswer]:
         """List a session's reverts, newest first.
 
-        Also those that are undone (`undone_at`).
+        Includes undone reverts (`undone_at`).
         """
         return self._transport.items(
             Call(
@@ -777,9 +777,9 @@ class Git:
     ) -> models.GitCommitAnswer:
         """Commit.
 
-        With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
-        `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-        `hook_failed` (with `output`), `git_failed`.
+        The author comes from git's settings. Hooks run only with `hooks`. 409: `nothing_to_commit`,
+        `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`,
+        `daemon_file`, `filtered`, `hook_failed` (with `output`), `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -812,8 +812,8 @@ class Git:
     ) -> models.GitHeadAnswer:
         """Create a branch.
 
-        With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
-        `no_commits`, and what a switch is refused for.
+        With `switch` the branch is created and checked out, or neither. It gets no upstream. 409:
+        `branch_exists`, `no_commits`, and the reasons of a switch.
         """
         return self._transport.model(
             Call(
@@ -843,7 +843,8 @@ class Git:
     ) -> Items[models.GitFileAnswer]:
         """Show what has changed since the last commit.
 
-        The branch, an operation in progress, and the files that differ by path. Ignored files are left out.
+        Shows the branch, an operation in progress, and the files that differ, sorted by path. Ignored files
+        are left out.
         """
         return self._transport.items(
             Call(
@@ -859,7 +860,7 @@ class Git:
     ) -> Items[models.GitBranchAnswer]:
         """List the branches.
 
-        The branches of the repository by name, then those that are known of others.
+        Lists local branches by name, then remote-tracking branches.
         """
         return self._transport.items(
             Call(
@@ -881,8 +882,8 @@ class Git:
     ) -> models.GitStagingAnswer:
         """Stage files or hunks.
 
-        A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-        `changed_since`, `conflicts`, `filtered`, `git_failed`.
+        Stages all of it or nothing. A missing file is staged as deleted. 409: `index_locked`,
+        `changed_since`, `conflicts`, `daemon_file`, `filtered`, `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -900,8 +901,8 @@ class Git:
     ) -> models.GitHeadAnswer:
         """Switch to a branch.
 
-        Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-        `operation_in_progress`, `filtered`, `git_failed`.
+        Uncommitted changes stay if the switch does not touch their files. 409: `would_overwrite` (with
+        `paths`), `index_locked`, `operation_in_progress`, `filtered`, `git_failed`.
         """
         return self._transport.model(
             Call(
@@ -2497,7 +2498,7 @@ class Workspaces:
     def get_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
         """Show a workspace.
 
-        Also that of a subagent, or of a session that is deleted.
+        Includes workspaces of subagents and of deleted sessions.
         """
         return self._transport.model(
             Call("GET", f"/api/v1/workspaces/{part(workspace_id)}"), models.WorkspaceAnswer
@@ -2506,7 +2507,7 @@ class Workspaces:
     def keep(self, session_id: str) -> models.WorkspaceAnswer:
         """Keep a workspace's branch, remove its folder.
 
-        The project's repository gets the branch, with everything that the workspace holds.
+        Creates the branch in the project's repository, with uncommitted changes as a last commit.
         """
         return self._transport.model(
             Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/keep"), models.WorkspaceAnswer
@@ -2548,9 +2549,9 @@ class Workspaces:
     ) -> models.MergeAnswer:
         """Merge a workspace's changes.
 
-        All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
-        same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
-        `details.paths` names them. The workspace stays, and can be merged again.
+        Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+        same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
+        changes; `details.paths` names the files. The workspace stays, and can be merged again.
         """
         return self._transport.model(
             Call(
@@ -2585,9 +2586,9 @@ class Workspaces:
     ) -> models.MergeAnswer:
         """Merge the changes of a workspace by its id.
 
-        As the merge of a session's. The target is always the project's repository, also for a subagent whose
-        caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
-        when it is that of a subagent.
+        Works like the merge of a session's workspace. The target is always the project's repository, even
+        when a subagent's caller works in a workspace. For a subagent's workspace `conflicts: agent` is refused
+        with the reason `workspace_of_subagent`.
         """
         return self._transport.model(
             Call(

@@ -6,8 +6,8 @@ export interface components {
     schemas: {
         /**
          * AttemptChecked
-         * @description The check of an attempt has begun or ended: `running`, `passed`, `failed`, `stopped`, or `none` when
-         *     the session goes on and it is due again. `problem` says why it failed.
+         * @description The check of an attempt began or ended. `state` is `running`, `passed`, `failed`, `stopped`, or `none`
+         *     when the session continues and the check will run again. `problem` says why it failed.
          */
         AttemptChecked: {
             /** Attempts Id */
@@ -1114,8 +1114,7 @@ export interface components {
         /**
          * WorkspaceUpdated
          * @description The folder of its own that a session works in has another state. `step` says what is done meanwhile;
-         *     `detail` what is wrong, or worth knowing. The frame's `agent_path` is that of the subagent whose folder it
-         *     is.
+         *     `detail` what is wrong, or worth knowing. For a subagent's workspace the frame has its `agent_path`.
          */
         WorkspaceUpdated: {
             /**

@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Compare attempts
-         * @description The state of each, what it has changed, its check, tokens, cost and duration.
+         * @description Shows the state of each attempt, its changes, check, tokens, cost and duration.
          */
         get: operations["get_attempts"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel attempts
-         * @description Cancels the runs and checks that are under way or wait. What the attempts have done stays: each can be
-         *     picked, or goes on with another message.
+         * @description Cancels the runs and checks that are in progress or queued. The workspaces stay: each attempt can be
+         *     picked, or continue with another message.
          */
         post: operations["cancel_attempts"];
         delete?: never;
@@ -53,9 +53,9 @@ export interface paths {
         put?: never;
         /**
          * Merge one attempt and discard the others
-         * @description Refused as a merge is; nothing is discarded then. The others are cancelled, and their workspaces
-         *     discarded, which `undo` restores. A pick of the same attempt again changes nothing; of another one it is a
-         *     `conflict` (`already_picked`).
+         * @description Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
+         *     for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
+         *     nothing. Picking another one is a `conflict` (`already_picked`).
          */
         post: operations["pick_attempt"];
         delete?: never;
@@ -289,14 +289,14 @@ export interface paths {
         };
         /**
          * List a project's attempts, newest first
-         * @description Without `changes` and the output of checks.
+         * @description The items have no `changes` and no output of checks.
          */
         get: operations["list_attempts"];
         put?: never;
         /**
          * Start attempts at a task
-         * @description Opens `n` sessions in workspaces that begin with the same commit, each with the message. For attempts
-         *     that go on from a session, post a message with `attempts`; for runs of a workflow, invoke it with
+         * @description Opens `n` sessions with the message, each in a workspace, all from the same commit. To start attempts
+         *     as forks of a session, post a message with `attempts`; as runs of a workflow, invoke it with
          *     `attempts`.
          */
         post: operations["start_attempts"];
@@ -461,14 +461,14 @@ export interface paths {
         };
         /**
          * List the branches
-         * @description The branches of the repository by name, then those that are known of others.
+         * @description Lists local branches by name, then remote-tracking branches.
          */
         get: operations["list_git_branches"];
         put?: never;
         /**
          * Create a branch
-         * @description With `switch` it is made and checked out, or neither. No upstream is set. 409: `branch_exists`,
-         *     `no_commits`, and what a switch is refused for.
+         * @description With `switch` the branch is created and checked out, or neither. It gets no upstream. 409:
+         *     `branch_exists`, `no_commits`, and the reasons of a switch.
          */
         post: operations["create_git_branch"];
         delete?: never;
@@ -488,9 +488,9 @@ export interface paths {
         put?: never;
         /**
          * Commit
-         * @description With the identity of git's settings, and with no hooks unless asked. 409: `nothing_to_commit`,
-         *     `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`, `filtered`,
-         *     `hook_failed` (with `output`), `git_failed`.
+         * @description The author comes from git's settings. Hooks run only with `hooks`. 409: `nothing_to_commit`,
+         *     `index_locked`, `operation_in_progress`, `identity_missing`, `signing_required`, `conflicts`,
+         *     `daemon_file`, `filtered`, `hook_failed` (with `output`), `git_failed`.
          */
         post: operations["commit_files"];
         delete?: never;
@@ -530,8 +530,8 @@ export interface paths {
         put?: never;
         /**
          * Stage files or hunks
-         * @description A file that is gone is staged as deleted. All of it is staged or nothing. 409: `index_locked`,
-         *     `changed_since`, `conflicts`, `filtered`, `git_failed`.
+         * @description Stages all of it or nothing. A missing file is staged as deleted. 409: `index_locked`,
+         *     `changed_since`, `conflicts`, `daemon_file`, `filtered`, `git_failed`.
          */
         post: operations["stage_files"];
         delete?: never;
@@ -549,7 +549,8 @@ export interface paths {
         };
         /**
          * Show what has changed since the last commit
-         * @description The branch, an operation in progress, and the files that differ by path. Ignored files are left out.
+         * @description Shows the branch, an operation in progress, and the files that differ, sorted by path. Ignored files
+         *     are left out.
          */
         get: operations["get_git_status"];
         put?: never;
@@ -571,8 +572,8 @@ export interface paths {
         put?: never;
         /**
          * Switch to a branch
-         * @description Changes that the switch does not touch stay. 409: `would_overwrite` (with `paths`), `index_locked`,
-         *     `operation_in_progress`, `filtered`, `git_failed`.
+         * @description Uncommitted changes stay if the switch does not touch their files. 409: `would_overwrite` (with
+         *     `paths`), `index_locked`, `operation_in_progress`, `filtered`, `git_failed`.
          */
         post: operations["switch_git_branch"];
         delete?: never;
@@ -2033,7 +2034,7 @@ export interface paths {
         };
         /**
          * List a session's reverts, newest first
-         * @description Also those that are undone (`undone_at`).
+         * @description Includes undone reverts (`undone_at`).
          */
         get: operations["list_reverts"];
         put?: never;
@@ -2251,7 +2252,7 @@ export interface paths {
         put?: never;
         /**
          * Keep a workspace's branch, remove its folder
-         * @description The project's repository gets the branch, with everything that the workspace holds.
+         * @description Creates the branch in the project's repository, with uncommitted changes as a last commit.
          */
         post: operations["keep_workspace"];
         delete?: never;
@@ -2271,9 +2272,9 @@ export interface paths {
         put?: never;
         /**
          * Merge a workspace's changes
-         * @description All files are written or none. `conflict` with the reason `merge_conflicts` when both sides changed the
-         *     same lines, and `checkout_in_the_way` when the checkout blocks a file, as by uncommitted changes;
-         *     `details.paths` names them. The workspace stays, and can be merged again.
+         * @description Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
+         *     same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
+         *     changes; `details.paths` names the files. The workspace stays, and can be merged again.
          */
         post: operations["merge_workspace"];
         delete?: never;
@@ -2548,7 +2549,7 @@ export interface paths {
         };
         /**
          * Show a workspace
-         * @description Also that of a subagent, or of a session that is deleted.
+         * @description Includes workspaces of subagents and of deleted sessions.
          */
         get: operations["get_workspace_by_id"];
         put?: never;
@@ -2607,9 +2608,9 @@ export interface paths {
         put?: never;
         /**
          * Merge the changes of a workspace by its id
-         * @description As the merge of a session's. The target is always the project's repository, also for a subagent whose
-         *     caller works in a workspace. With `conflicts: agent`, `conflict` with the reason `workspace_of_subagent`
-         *     when it is that of a subagent.
+         * @description Works like the merge of a session's workspace. The target is always the project's repository, even
+         *     when a subagent's caller works in a workspace. For a subagent's workspace `conflicts: agent` is refused
+         *     with the reason `workspace_of_subagent`.
          */
         post: operations["merge_workspace_by_id"];
         delete?: never;
@@ -2911,7 +2912,7 @@ export interface components {
         };
         /**
          * AskAttempts
-         * @description Several sessions do the same, each in a workspace of its own. All begin with one baseline.
+         * @description Several sessions attempt one task, each in its own workspace, and all from the same commit.
          * @example {
          *       "check": "make test",
          *       "models": [
@@ -2924,29 +2925,30 @@ export interface components {
         AskAttempts: {
             /**
              * Base
-             * @description What all begin with, as for a workspace. Default: `working` on a message of a session, `head` otherwise.
+             * @description What all start from, as for a workspace. Default: `working` for a message to a session, `head` otherwise.
              */
             base?: string | null;
             budget?: components["schemas"]["AttemptsBudget"] | null;
             /**
              * Check
-             * @description A shell command that runs in each workspace when its run has ended, as `setup` runs.
+             * @description A shell command that runs in each workspace after its run, like the project's `setup`.
              */
             check?: string | null;
             /**
              * Check Seconds
+             * @description How long a check may take.
              * @default 600
              */
             check_seconds?: number;
             /**
              * Models
-             * @description Aliases or `provider:model`, in turn. Default: the agent's.
+             * @description At most `n` aliases or `provider:model`; fewer are used in turn. Default: the agent's.
              * @default []
              */
             models?: string[];
             /**
              * N
-             * @description How many; at most `workspaces.max_attempts`.
+             * @description How many attempts; at most `workspaces.max_attempts`.
              */
             n: number;
         };
@@ -2972,7 +2974,7 @@ export interface components {
         /**
          * AttemptAnswer
          * @description One attempt: a session in a workspace. `problem` says why it failed. `changes` is null in lists, and
-         *     when there are no files to look at.
+         *     when the workspace has no files: it is being created, or is removed.
          */
         AttemptAnswer: {
             /** Branch */
@@ -3018,8 +3020,8 @@ export interface components {
         };
         /**
          * AttemptsAnswer
-         * @description Attempts at one task. `state` is `running` while any of them has something to do. `tokens` and
-         *     `cost_usd` are sums. Attempts whose session is deleted are left out.
+         * @description Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
+         *     or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out.
          */
         AttemptsAnswer: {
             /** Attempts */
@@ -3028,7 +3030,7 @@ export interface components {
             base: string;
             /**
              * Base Commit
-             * @description The commit that all begin with.
+             * @description The commit that all start from.
              */
             base_commit: string | null;
             budget: components["schemas"]["BudgetAnswer"] | null;
@@ -3056,7 +3058,7 @@ export interface components {
             project_id: string;
             /**
              * Session Id
-             * @description The session whose history they go on from.
+             * @description The session that they are forks of.
              */
             session_id: string | null;
             /**
@@ -3073,7 +3075,8 @@ export interface components {
         };
         /**
          * AttemptsBudget
-         * @description What all attempts together may use. Each stops before its next model call once the sum is reached.
+         * @description The budget of all attempts together. When the sum reaches it, each attempt pauses before its next
+         *     model call.
          */
         AttemptsBudget: {
             /** Cost Usd */
@@ -3228,7 +3231,7 @@ export interface components {
             old_path: string | null;
             /**
              * Others
-             * @description Whether a command or a person changed it, too: these calls do not explain it all.
+             * @description Whether a command or a person changed the file, too: `by` does not explain all of it.
              */
             others: boolean;
             /**
@@ -3295,7 +3298,7 @@ export interface components {
             old_text: string | null;
             /**
              * Others
-             * @description Whether a command or a person changed it, too: these calls do not explain it all.
+             * @description Whether a command or a person changed the file, too: `by` does not explain all of it.
              */
             others: boolean;
             /**
@@ -3504,8 +3507,8 @@ export interface components {
         };
         /**
          * CheckAnswer
-         * @description The check of an attempt after its newest run. `problem` says why it failed. `output` is the end of what
-         *     it wrote, up to 16 KB; null in lists.
+         * @description The check of an attempt after its newest run. `problem` says why it failed. `exit_code` is null when
+         *     the command did not start or was killed. `output` is the last 16 KB of its output; null in lists.
          */
         CheckAnswer: {
             /** Exit Code */
@@ -4005,7 +4008,7 @@ export interface components {
         };
         /**
          * CountedChanges
-         * @description How much an attempt has changed since its first message. `incomplete` says what is not counted.
+         * @description What an attempt has changed since its first message. `incomplete` says what the counts lack.
          */
         CountedChanges: {
             /** Additions */
@@ -4850,7 +4853,7 @@ export interface components {
         };
         /**
          * GitCountsAnswer
-         * @description How many files of the project are in which state; one file may be in two.
+         * @description The number of files in each state. A file can be in two.
          */
         GitCountsAnswer: {
             /** Conflicted */
@@ -4965,7 +4968,7 @@ export interface components {
         GitStatusAnswer: {
             /**
              * Ahead
-             * @description Commits that the upstream branch lacks; null without one.
+             * @description Commits that the upstream branch lacks; null without an upstream.
              */
             ahead: number | null;
             /** Behind */
@@ -4985,7 +4988,7 @@ export interface components {
             items: components["schemas"]["GitFileAnswer"][];
             /**
              * Left Out
-             * @description Files of the daemon in the project, such as its settings. No git that kaged runs sees them, so whether they differ is not known.
+             * @description Files of the daemon in the project, such as its settings. kaged hides them from git, so they are not compared.
              */
             left_out: string[];
             /**
@@ -5430,7 +5433,7 @@ export interface components {
          *     }
          */
         InvokeWorkflow: {
-            /** @description Start several runs, each in a workspace of its own. They take turns as other runs do. */
+            /** @description Start several runs, each in its own workspace. They queue like other runs. */
             attempts?: components["schemas"]["AskAttempts"] | null;
             /**
              * Inputs
@@ -5733,8 +5736,8 @@ export interface components {
         };
         /**
          * LastMerge
-         * @description The last merge: into the checkout's files (`working_tree`), a branch, with its commit, or the folder of
-         *     the agent that called the subagent (`parent`).
+         * @description The last merge. `into` is `working_tree` (the checkout's files), a branch, which has `commit`, or
+         *     `parent` (the folder of the agent that called the subagent).
          */
         LastMerge: {
             /**
@@ -6013,9 +6016,9 @@ export interface components {
         };
         /**
          * MergeAnswer
-         * @description What a merge changed, or with `dry_run` would change. `conflicts` are files in which both sides changed
-         *     the same lines. `blocked` are files that cannot be written, with the reason. With either, nothing is
-         *     merged. `diff` is text up to 1 MB, and empty without `dry_run`.
+         * @description What a merge changed, or with `dry_run` would change. `conflicts` has the files in which both sides
+         *     changed the same lines. `blocked` has the files that cannot be written, each with the reason. With
+         *     either, nothing is merged. `diff` has up to 1 MB, and is empty without `dry_run`.
          */
         MergeAnswer: {
             /** Blocked */
@@ -6034,7 +6037,7 @@ export interface components {
             files: components["schemas"]["MergedFile"][];
             /**
              * Given To Agent
-             * @description Whether the agent was given the conflicts. Nothing is merged then.
+             * @description Whether the agent got the conflicts. If so, nothing is merged.
              */
             given_to_agent: boolean;
             /** Into */
@@ -6055,25 +6058,26 @@ export interface components {
         MergeWorkspace: {
             /**
              * Conflicts
-             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards.
+             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent to resolve them. Merge again afterwards.
              * @default refuse
              * @enum {string}
              */
             conflicts?: "refuse" | "agent";
             /**
              * Create
-             * @description Create the branch `into` if it does not exist. It starts at the commit that is checked out.
+             * @description Create the branch `into` if it does not exist, at the commit that is checked out.
              * @default false
              */
             create?: boolean;
             /**
              * Dry Run
+             * @description Show what the merge would change; write nothing.
              * @default false
              */
             dry_run?: boolean;
             /**
              * Hooks
-             * @description Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted.
+             * @description Run the hooks of the repository. Only for one commit (`squash`) on the branch that is checked out. The project must be trusted.
              * @default false
              */
             hooks?: boolean;
@@ -6090,7 +6094,7 @@ export interface components {
             message?: string | null;
             /**
              * Strategy
-             * @description On a branch: one commit, or a merge commit that keeps those of the workspace.
+             * @description For a branch: one commit, or a merge commit that keeps the commits of the workspace.
              * @default squash
              * @enum {string}
              */
@@ -6677,8 +6681,8 @@ export interface components {
         };
         /**
          * PickAnswer
-         * @description What a pick did, or with `dry_run` would do. `discarded` are the sessions whose workspaces are
-         *     discarded; none when the merge gave conflicts to the agent, or the attempt was picked before.
+         * @description What a pick did, or with `dry_run` would do. `discarded` has the sessions whose workspaces are
+         *     discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked.
          */
         PickAnswer: {
             attempts: components["schemas"]["AttemptsAnswer"];
@@ -6697,25 +6701,26 @@ export interface components {
         PickAttempt: {
             /**
              * Conflicts
-             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent. Merge again afterwards.
+             * @description `agent`: when both sides changed the same lines, the workspace gets the target's changes with conflict markers, and a message tells the agent to resolve them. Merge again afterwards.
              * @default refuse
              * @enum {string}
              */
             conflicts?: "refuse" | "agent";
             /**
              * Create
-             * @description Create the branch `into` if it does not exist. It starts at the commit that is checked out.
+             * @description Create the branch `into` if it does not exist, at the commit that is checked out.
              * @default false
              */
             create?: boolean;
             /**
              * Dry Run
+             * @description Show what the merge would change; write nothing.
              * @default false
              */
             dry_run?: boolean;
             /**
              * Hooks
-             * @description Run the hooks of the repository for the commit, on the branch that is checked out. The project must be trusted.
+             * @description Run the hooks of the repository. Only for one commit (`squash`) on the branch that is checked out. The project must be trusted.
              * @default false
              */
             hooks?: boolean;
@@ -6730,11 +6735,14 @@ export interface components {
              * @description The message of the commit on a branch. Default: the name of the workspace's branch.
              */
             message?: string | null;
-            /** Session Id */
+            /**
+             * Session Id
+             * @description The session of the attempt to merge.
+             */
             session_id: string;
             /**
              * Strategy
-             * @description On a branch: one commit, or a merge commit that keeps those of the workspace.
+             * @description For a branch: one commit, or a merge commit that keeps the commits of the workspace.
              * @default squash
              * @enum {string}
              */
@@ -6831,7 +6839,7 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["ImageAttachment"][];
-            /** @description Let several forks of the session answer the message, each in a workspace of its own. The session itself does not get it. Without `model` and `mode`. */
+            /** @description Post the message to several forks of the session, each in its own workspace. The session itself does not get it. Not with `model` or `mode`. */
             attempts?: components["schemas"]["AskAttempts"] | null;
             /** Content */
             content: string;
@@ -7243,7 +7251,7 @@ export interface components {
         RevertChange: {
             /**
              * Digest
-             * @description The `digest` of the diff that was looked at.
+             * @description The `digest` of the diff which the caller has seen.
              */
             digest?: string | null;
             /**
@@ -8412,7 +8420,7 @@ export interface components {
             workflow: string;
             /**
              * Workspace
-             * @description Where its session was asked to work.
+             * @description `workspace` of the invocation.
              */
             workspace: ("shared" | "worktree") | null;
         };
@@ -8487,7 +8495,7 @@ export interface components {
             workflow: string;
             /**
              * Workspace
-             * @description Where its session was asked to work.
+             * @description `workspace` of the invocation.
              */
             workspace: ("shared" | "worktree") | null;
         };
@@ -8499,7 +8507,7 @@ export interface components {
         WorkspaceAnswer: {
             /**
              * Agent Path
-             * @description The subagent that works in it; null for that of a session.
+             * @description The subagent that works in it; null for the workspace of a session.
              */
             agent_path: string | null;
             /** Base */
@@ -8535,7 +8543,7 @@ export interface components {
             merged: components["schemas"]["LastMerge"] | null;
             /**
              * Parent Id
-             * @description The workspace that a subagent's is a copy of; null for the project's folder.
+             * @description The workspace from which a subagent's workspace was made; null when it was made from the project's folder.
              */
             parent_id: string | null;
             /** Ports */
@@ -10086,7 +10094,7 @@ export interface operations {
             query: {
                 /** @description The file, as the status names it. */
                 path: string;
-                /** @description From the last commit to the index. */
+                /** @description Compare the last commit with the index. */
                 staged?: boolean;
             };
             header?: never;
