@@ -32,7 +32,7 @@ def open_attempts(
     """Return the service; nothing that was under way is taken up yet."""
     workspaces, most = folders.workspaces, base.settings.workspaces.max_attempts
     record = AttemptRecord(base.storage, hub)
-    checks = Checks(record, workspaces)
+    checks = Checks(record, workspaces, base.redactor)
     return Attempts(
         record,
         Starting(base.storage, projects, router, sessions, workspaces, workflows, most),

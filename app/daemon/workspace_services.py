@@ -37,7 +37,7 @@ def open_workspaces(
     hooked = HookedMerge(ProjectGit(processes, environment, settings.daemon.data_dir), branches)
     merging = Merging(processes, environment, creation, branches, hooked, notes)
     record = WorkspaceRecord(base.storage, hub, projects.workspaces.learn)
-    outfit = Outfit(record, processes, environment)
+    outfit = Outfit(record, processes, environment, base.redactor)
     tools = Tools(creation, merging, outfit, settings.daemon.data_dir, resources.close_root)
     return Workspaces(record, projects, tools, settings.workspaces)
 

@@ -16,6 +16,7 @@ from app.errors import Conflict, KagedError
 from app.harness.attempts.record import AttemptRecord
 from app.harness.workspaces.running import CommandRun
 from app.harness.workspaces.service import Workspaces
+from app.observability import Redactor
 from app.states import CheckState
 from app.storage.models import AttemptGroup
 
@@ -28,9 +29,10 @@ KEPT_BYTES = 16 * 1024
 class Checks:
     """Runs the checks of all attempts."""
 
-    def __init__(self, record: AttemptRecord, workspaces: Workspaces) -> None:
+    def __init__(self, record: AttemptRecord, workspaces: Workspaces, redactor: Redactor) -> None:
         self._record = record
         self._workspaces = workspaces
+        self._redactor = redactor
         self._places = asyncio.Semaphore(AT_ONCE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._closed = False
@@ -92,7 +94,7 @@ class Checks:
             "run_id": run_id,
             "exit_code": done.exit_code,
             "seconds": round(done.seconds, 3),
-            "output": done.end(KEPT_BYTES),
+            "output": done.end(KEPT_BYTES, self._redactor),
             "problem": done.problem,
         }
         passed = done.problem is None

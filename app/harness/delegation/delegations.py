@@ -213,7 +213,7 @@ class Delegations:
         """Store the child's run with what it is shown, and start it."""
         parent, run_id = delegation.parent, new_id("run")
         try:
-            folder = await self._folder(delegation, run_id)
+            folder = await self._folder(delegation, calls, run_id)
         except KagedError as problem:
             raise self._refused(delegation, problem.message) from None
         child = ChildRun(delegation, self._tasks, folder)
@@ -250,12 +250,12 @@ class Delegations:
             active.stop(parent.controls.stopping, by=PARENT)
         return child
 
-    async def _folder(self, delegation: Delegation, run_id: str) -> ChildFolder | None:
+    async def _folder(self, delegation: Delegation, calls: CallServices, run_id: str) -> ChildFolder | None:
         """Return the workspace of a child that is to have one of its own."""
         if delegation.workspace == "shared":
             return None
         root = await self._folders.open(delegation.parent.scope, delegation.child, run_id)
-        return ChildFolder(root, self._folders)
+        return ChildFolder(root, self._folders, calls, self._services.tools)
 
     async def _built(
         self, child: ChildRun, calls: CallServices, span: Span, run_id: str

@@ -1,24 +1,45 @@
 """The folder in which a child works: its parent's, or a workspace of its own.
 
-Owns: the wait until a workspace is made, and what the parent is told of the changes in it. Never: making
-workspaces (`harness.workspaces`).
+Owns: the wait until a workspace is made, whether the project's setup may run in it, and what the parent is
+told of the changes in it. Never: making workspaces, or running the setup (`harness.workspaces`).
 """
 
 from __future__ import annotations
 
 import logging
+import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.errors import KagedError
 from app.harness.dsl.compiled import CompiledAgent
+from app.harness.loop.call_ports import CallPorts
+from app.harness.loop.run_services import CallServices
 from app.harness.projects.session_roots import SessionRoot
 from app.harness.run.run_context import RunContext
 from app.harness.run.scope import Scope
+from app.tools.contract.call import ToolCallContext
 from app.tools.contract.ports import CHANGES_TOOL, ChildFiles
+from app.tools.dispatch.service import ToolService
 
 log = logging.getLogger("kaged.delegation")
+
+SHELL_TOOL = "shell.bash"
+SETUP = "setup"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSetup:
+    """The project's setup in a child's workspace. What it runs there, the child's caller may just have
+    written: so it runs as a command of the child, in its `cage` if it has one, or with a `refusal` not at
+    all."""
+
+    words: str | Sequence[str]
+    agent_path: str
+    cage: Mapping[str, Any] | None
+    refusal: str | None
 
 
 class ChildFolders(Protocol):
@@ -29,6 +50,12 @@ class ChildFolders(Protocol):
 
     async def ready(self, root: SessionRoot) -> None:
         """Wait until it is made. Raises `Conflict` when that fails."""
+
+    def setup(self, project_id: str) -> str | list[str] | None:
+        """Return the command that the project has for new workspaces, None without one."""
+
+    async def set_up(self, root: SessionRoot, setup: ChildSetup) -> None:
+        """Run the setup in one that is made, or note why that is not done."""
 
     async def changed(self, root: SessionRoot) -> int | None:
         """Return how many files are changed in it; None when that cannot be said."""
@@ -43,11 +70,38 @@ class ChildFolder:
 
     root: SessionRoot
     folders: ChildFolders
+    calls: CallServices
+    tools: ToolService
     files: ChildFiles | None = None
 
-    async def prepare(self, _run: RunContext) -> None:
+    async def prepare(self, run: RunContext) -> None:
         """Wait until there is something to work in, before the first step."""
         await self.folders.ready(self.root)
+        words, scope = self.folders.setup(run.scope.project_id), run.scope
+        if words is not None:
+            refusal = await self._refusal(run, words if isinstance(words, str) else shlex.join(words))
+            await self.folders.set_up(self.root, ChildSetup(words, scope.agent_path, scope.cage, refusal))
+
+    async def _refusal(self, run: RunContext, command: str) -> str | None:
+        """Return why the child may not run a command without a question; None when it may."""
+        scope, allowed = run.scope, run.plan.allowed_tools
+        if SHELL_TOOL not in allowed:
+            return f"it does not have the tool {SHELL_TOOL}."
+        context = ToolCallContext(
+            session_id=scope.session_id,
+            run_id=scope.run_id,
+            agent_path=scope.agent_path,
+            project_id=scope.project_id,
+            project_root=scope.project_root,
+            cage=scope.cage,
+            request_id=scope.run_id,
+            call_id=SETUP,
+            scratch_dir=run.plan.scratch_dir,
+            ports=CallPorts(run, self.calls, SETUP, run.journal.span),
+            rules=await run.rules(),
+            headless=True,
+        )
+        return await self.tools.refusal(SHELL_TOOL, {"command": command}, context, allowed=allowed)
 
     async def note(self, run: RunContext) -> None:
         """Note what a run has changed that is over, unless it was stopped."""

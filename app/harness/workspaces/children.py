@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
-from app.errors import Conflict, KagedError
+from app.errors import Conflict, KagedError, ToolError
+from app.harness.delegation.folders import ChildSetup
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.projects.session_roots import SessionRoot
 from app.harness.run.scope import Scope
 from app.harness.workspaces.creation import WORKING
 from app.harness.workspaces.making import Making
+from app.harness.workspaces.outfit import Hold
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tending import Tending
 from app.harness.workspaces.tools import Tools, words
@@ -88,6 +91,30 @@ class SubagentWorkspaces:
         if not await self._making.finished(root.workspace_id):
             await asyncio.Event().wait()  # the daemon stops, and ends the run that waits here
         _require(await self._record.get(root.workspace_id), *WORKABLE)
+
+    def setup(self, project_id: str) -> str | list[str] | None:
+        """Return the command that the project has for new workspaces, None without one."""
+        return self._making.setup_of(project_id)
+
+    async def set_up(self, root: SessionRoot, setup: ChildSetup) -> None:
+        """Run the setup in a workspace that is made, as the subagent would, or say why that is not done."""
+        assert root.workspace_id is not None
+        row = await self._record.get(root.workspace_id)
+        columns: dict[str, Any] = {}
+        if setup.refusal is not None:
+            notes = [
+                f"`setup` was not run, as the subagent may not run it without a question: {setup.refusal}"
+            ]
+            notes.append("It can be run later, by the subagent with its tools or by you in the workspace.")
+        else:
+            hold = None if setup.cage is None else Hold(setup.cage, row.project_id, setup.agent_path)
+            try:
+                fitting = await self._making.fitting(row)
+                notes, columns = await self._tools.outfit.set_up(row, setup.words, fitting, hold)
+            except (GitProblem, ToolError, OSError) as problem:
+                notes = [f"`setup` cannot be run: {words(problem)}"]
+        detail = " ".join((*([row.detail] if row.detail else []), *notes)) or None
+        await self._record.note(row, {**columns, "detail": detail})
 
     async def changed(self, root: SessionRoot) -> int | None:
         """Return how many files a subagent has changed; None when that cannot be said."""

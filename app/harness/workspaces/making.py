@@ -235,6 +235,8 @@ class Making:
             wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed, source, noted)
             made = await self._tools.creation.make(wish, layout, identity)
             section, notes = self._section(row.project_id)
+            if row.run_id is not None:  # it would run what an agent wrote: as that agent may, and no more
+                section = section.model_copy(update={"setup": None})
             section = await self._with_files(row, section)
             notes = [*notes, *([] if made.note is None else [made.note])]
             place = root if row.parent_id is None else self._projects.workspaces.at(row.parent_id, root).path
@@ -271,6 +273,10 @@ class Making:
         if parent.removed_at is not None or parent.base_commit is None:
             raise Conflict(f"The workspace {parent.id} no longer exists.", reason="workspace_gone")
         return Source(parent.id, self._tools.layout(parent.project_id, parent.id), parent.base_commit)
+
+    def setup_of(self, project_id: str) -> str | list[str] | None:
+        """Return the command that a trusted project has for new workspaces."""
+        return self._section(project_id)[0].setup
 
     def _section(self, project_id: str) -> tuple[WorkspaceSection, list[str]]:
         """Return what the trusted project file says of workspaces; what it says otherwise has no effect."""

@@ -16,9 +16,11 @@ from typing import Any, Literal, TypeVar
 from app.config import WorkspaceSettings
 from app.errors import Conflict, NotFound
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.projects.run_cage import cage_of
 from app.harness.workspaces.children import SubagentWorkspaces
 from app.harness.workspaces.making import Making
 from app.harness.workspaces.merging import Merged, MergeWish
+from app.harness.workspaces.outfit import Hold
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.running import Command, CommandRun
 from app.harness.workspaces.taking import ChildChanges
@@ -69,17 +71,25 @@ class Workspaces:
         return self._making.planned(project_id, base, titles, actor, group_id)
 
     async def check(self, row: Workspace, command: str, seconds: float) -> CommandRun:
-        """Run an operator's command in a workspace, as its setup runs. Raises `Conflict` when the workspace
-        is not there to work in, or the project is not trusted."""
+        """Run an operator's command in a workspace, in no wider cage than that of its session's root agent.
+        Raises `Conflict` when the workspace is not there to work in, or the project is not trusted, and
+        `NotFound` without the session."""
         self._require_state(row, S.READY, S.MERGED)
         self._projects.require_trusted(row.project_id)
+        session_id = row.session_id
+        session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
+        if session is None:
+            raise NotFound("The session of the workspace is not there any more.")
+        project = await self._projects.of_session(session)
+        cage = await asyncio.to_thread(cage_of, project, project.root, Path(row.root))
+        hold = None if cage is None else Hold(cage, row.project_id, project.root.path)
         try:
             fitting = await self._making.fitting(row)
         except GitProblem as problem:
             raise Conflict(f"The command cannot be run: {problem}", reason="git_failed") from None
         # Both streams in the order in which they were written.
         wanted = Command("check", f"exec 2>&1\n{command}", seconds)
-        return await self._tools.outfit.run(row.id, wanted, fitting)
+        return await self._tools.outfit.check(row.id, wanted, fitting, hold)
 
     def begin(self, row: Workspace) -> None:
         """Make a stored workspace in the background."""

@@ -107,6 +107,26 @@ class ToolService:
         envelope = await audited(finished, name, arguments, context)
         return envelope if self._redactor is None else without_secrets(envelope, self._redactor)
 
+    async def refusal(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: ToolCallContext,
+        *,
+        allowed: Collection[str],
+    ) -> str | None:
+        """Return why a call is not one that its caller may make without a question; None when it is one.
+        Nothing is run, and no hook is asked."""
+        context = replace(context, headless=True)
+        try:
+            definition = self._resolve(name, context, allowed, NO_OWN_TOOLS)
+            params = validate(definition, arguments)
+            _check_action(definition, params, allowed)
+            await self._authorised(definition, params, context)
+        except ToolError as error:
+            return error.message
+        return None
+
     async def late_note(self, session_id: str, agent_path: str) -> str | None:
         """Return, once, what language servers said about an agent's edits after their results were
         given; None when there is nothing."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.process import ChildProcesses
@@ -114,16 +115,15 @@ class CallProcesses:
 
     def _cage(self, context: ToolCallContext, also: Sequence[Path] = ()) -> Cage:
         """Return the caller's cage. Blocks for a workspace: it reads some small files of its repository."""
-        root = context.project_root
-        cage = Cage.of_agent(
-            context.cage or {},
-            root,
-            state_folder=self._state / _name(context.project_id) / _name(context.agent_path),
-            closed=self._closed,
-        )
+        cage = self.of_agent(context.cage or {}, context.project_root, context.project_id, context.agent_path)
+        return replace(cage, mounts=(*cage.mounts, *(Mount(place, "ro") for place in also)))
+
+    def of_agent(self, compiled: Mapping[str, Any], root: Path, project_id: str, agent_path: str) -> Cage:
+        """Return the cage of an agent that works at `root`. Blocks as `_cage`."""
+        state = self._state / _name(project_id) / _name(agent_path)
+        cage = Cage.of_agent(compiled, root, state_folder=state, closed=self._closed)
         cage = with_repository(cage, root, self._closed)
-        mounts = (*cage.mounts, *(Mount(place, "ro") for place in also))
-        return replace(cage, mounts=mounts, env=self.variables(root) | dict(cage.env))
+        return replace(cage, env=self.variables(root) | dict(cage.env))
 
     def variables(self, root: Path) -> dict[str, str]:
         """Return what every command of a session that works at `root` finds in its environment: that, and the
@@ -182,7 +182,7 @@ class CallProcesses:
             return {**daemons, **self.variables(context.project_root)}
         if not self.has_cages:
             return {**daemons, **self.variables(context.project_root), **(context.cage.get("env") or {})}
-        return {name: value for name, value in daemons.items() if _PLAIN_VARIABLE.fullmatch(name)}
+        return plain_variables(daemons)
 
     async def of_project(self, root: Path, *, caged: bool) -> ChildStarter:
         """Return a starter for the daemon's own programs that look at the project at `root`, in a read-only
@@ -298,6 +298,11 @@ class CallProcesses:
         task = asyncio.get_running_loop().create_task(self._cages.end(key), name=f"end of cage {key}")
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+
+
+def plain_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what commands of caged agents find of the daemon's environment."""
+    return {name: value for name, value in environment.items() if _PLAIN_VARIABLE.fullmatch(name)}
 
 
 def key_of(context: ToolCallContext) -> str:

@@ -74,6 +74,33 @@ async def test_a_check_is_caged_killed_by_a_cancel_and_due_again_after_another_r
 
 
 @pytest.mark.needs("cages")
+async def test_a_check_may_do_no_more_than_the_agent_whose_files_it_runs(
+    driver: Driver, fake: FakeProvider, tmp_path: Path
+) -> None:
+    fake.script(*[answer] * 40)
+    root = write_repository(tmp_path / "held")
+    fs = "[{mode: rw, path: .}, {mode: deny, path: secret.txt}, {mode: ro, path: kept.txt}]"
+    yaml = PROJECT_YAML.replace("shop", "held").replace("cage: disabled", f"cage: {{fs: {fs}}}")
+    (root / ".kaged" / "project.yaml").write_text(yaml)
+    (root / "secret.txt").write_text("hidden\n"), (root / "kept.txt").write_text("kept\n")
+    git(root, "add", "-A"), git(root, "commit", "-qm", "a cage")
+    await driver.load(root)
+    attempts = Attempted(driver.client)
+    check = (
+        "cat result.txt secret.txt; echo no > kept.txt; echo no > prompts/primary.md; echo yes > ran.txt; "
+        "echo sk-test-secret; exit 0"
+    )
+    await attempts.start(driver.project_id, "Fix it.", n=2, check=check)
+    await attempts.until_done()
+    for one in attempts.items:
+        place, said = await attempts.root(one["session_id"]), one["check"]["output"]
+        assert (place / "ran.txt").read_text() == "yes\n" and "fixed" in said, one["check"]
+        assert "hidden" not in said and "sk-test-secret" not in said
+        assert (place / "kept.txt").read_text() == "kept\n"
+        assert (place / "prompts" / "primary.md").read_text() != "no\n"
+
+
+@pytest.mark.needs("cages")
 async def test_a_check_takes_no_more_than_its_time(driver: Driver, fake: FakeProvider) -> None:
     fake.script(*[answer] * 40)
     attempts = Attempted(driver.client)

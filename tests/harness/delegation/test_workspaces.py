@@ -27,6 +27,7 @@ A, B = "primary.subagents.a", "primary.subagents.b"
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 KEPT = "kept\n" + "a line\n" * 10
 FILE_TOOLS = enabled("file.*", "edit.*")
+SHELL = enabled("shell.bash")
 Run = Callable[..., AbstractAsyncContextManager[Driver]]
 
 
@@ -34,8 +35,8 @@ def child(name: str, **more: Any) -> dict[str, Any]:
     return agent(name, **{"workspace": "worktree", "tools": FILE_TOOLS, **more})
 
 
-def family(**more: Any) -> dict[str, Any]:
-    children = {"a": child("a"), "b": child("b")}
+def family(*, a: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    children = {"a": child("a", tools=a or FILE_TOOLS), "b": child("b")}
     return agent("primary", **{"tools": FILE_TOOLS | enabled("task"), "subagents": children, **more})
 
 
@@ -225,6 +226,18 @@ async def test_a_background_task_works_beside_its_caller_and_what_nobody_read_is
     assert (project / "lines.txt").read_text() == both
 
 
+def writing_beyond() -> Callable[[RecordedRequest], Reply]:
+    """Return an answer that creates two files, while the operator creates one beside them."""
+
+    def answer(request: RecordedRequest) -> Reply:
+        found = re.search(r"Working directory: (\S+)", str(request.json["messages"][0]["content"]))
+        assert found is not None
+        Path(found[1], "outside.txt").write_text("made\n")
+        return calling(*(("file_create", {"path": one, "content": "a\n"}) for one in ("src/a.txt", "a.txt")))
+
+    return answer
+
+
 @pytest.mark.needs("cages")
 async def test_what_a_subagent_may_not_write_or_its_caller_may_not_is_not_taken(
     run: Run, cast: Cast, project: Path
@@ -233,7 +246,7 @@ async def test_what_a_subagent_may_not_write_or_its_caller_may_not_is_not_taken(
     children = {"a": child("a", cage=bounds), "b": child("b", tools=enabled("shell.bash"))}
     command = "mkdir .vscode; echo b > .vscode/tasks.json; echo b > kept.txt; ln -s kept.txt link"
     command += "; chmod +x src/run.sh"
-    works(cast, "a", *(("file_create", {"path": one, "content": "a\n"}) for one in ("src/a.txt", "a.txt")))
+    cast.script("a", writing_beyond(), text_reply("a is done."))
     works(cast, "b", ("shell_bash", {"command": command}))
     cast.script(
         "primary",
@@ -245,14 +258,11 @@ async def test_what_a_subagent_may_not_write_or_its_caller_may_not_is_not_taken(
         changes("apply", of="b", paths=["./kept.txt", "src", "link"]),
         text_reply("Done."),
     )
-    setup = {"setup": "echo made > outside.txt"}
-    async with run(
-        family(subagents=children), workspace=setup, files={"src/run.sh": "#!/bin/sh\n"}
-    ) as driver:
+    async with run(family(subagents=children), files={"src/run.sh": "#!/bin/sh\n"}) as driver:
         await driver.run("Go")
         told = (await results(driver))[2:]
         left = await workspaces(driver)
-    # The setup wrote a file where the subagent may not.
+    # The operator wrote a file where the subagent may not.
     assert '"applied":["src/a.txt"]' in told[0] and "outside.txt" in told[0]
     assert "changes_not_taken" in told[1] and "outside.txt" not in told[2]
     assert not (project / "outside.txt").exists() and not (project / "a.txt").exists()
@@ -343,7 +353,7 @@ async def test_a_cancel_ends_the_wait_for_a_workspace_and_leaves_nothing(
     run: Run, cast: Cast, project: Path
 ) -> None:
     cast.script("primary", calling(("agent-a", {"task": "x"})))
-    async with run(family(), workspace={"setup": "sleep 1000"}) as driver, driver.watching() as watch:
+    async with run(family(a=SHELL), workspace={"setup": "sleep 1000"}) as driver, driver.watching() as watch:
         await driver.post("Go")
         await watch.until(lambda f: f["type"] == "workspace.updated" and f["payload"]["step"] == "setup")
         [place] = await workspaces(driver)
@@ -360,7 +370,7 @@ async def test_a_cancel_ends_the_wait_for_a_workspace_and_leaves_nothing(
 async def test_a_kill_while_a_workspace_is_made_leaves_nothing_of_it(
     cast: Cast, fake: FakeProvider, project: Path, tmp_path: Path
 ) -> None:
-    write_family(project, family(), workspace={"setup": "sleep 1000"})
+    write_family(project, family(a=SHELL), workspace={"setup": "sleep 1000"})
     git(project, "init", "-q"), git(project, "add", "-A"), git(project, "commit", "-qm", "first")
     cast.script("primary", calling(("agent-a", {"task": "x"})))
     config = write_config(tmp_path / "config.toml", fake.port)
