@@ -211,8 +211,9 @@ class ChildChanges:
             no_files, Checkout(top, "", None, None, sides.closed), [one.path for one in takeable]
         )
         hindered |= {_shown(path, prefix): reason for path, reason in occupied.items()}
-        paths = [one.path for one in takeable if one.path not in occupied]
-        tree = await with_sides(git, sides.base, [one for one in takeable if one.path in set(paths)])
+        plain = [one for one in takeable if one.path not in occupied]
+        paths = [one.path for one in plain]
+        tree = await with_sides(git, sides.base, plain)
         snapshots = Snapshots(git)
         ours = await snapshots.of_paths(top, None, sides.base, paths)
         joined = await join(git, sides.base, ours, tree)

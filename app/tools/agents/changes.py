@@ -8,6 +8,7 @@ written. Never: workspaces, or merging (the harness).
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
@@ -35,6 +36,7 @@ Action = Literal["list", "diff", "apply", "discard"]
 ACTIONS: tuple[Action, ...] = ("list", "diff", "apply", "discard")
 MAX_PATHS = 1_000
 _EDITS = ("file.write",)
+_AFTER_SLASH = chr(ord("/") + 1)
 
 
 class ChangesParams(ToolParams):
@@ -162,20 +164,36 @@ def _named(work: ChildWork, paths: Sequence[str] | None) -> list[ChangedFile]:
     """Return the files that are meant. Raises ToolError when one of the paths means none."""
     if paths is None:
         return work.files
-    plain = [os.path.normpath(path) for path in paths]
-    for path, wanted in zip(paths, plain, strict=True):
-        if not any(_is_within(one.path, wanted) for one in work.files):
+    files = sorted(work.files, key=lambda one: one.path)
+    names = [one.path for one in files]
+    spans: list[tuple[int, int]] = []
+    for path in paths:
+        found = _spans(names, os.path.normpath(path))
+        if not found:
             raise ToolError(
                 "changes_not_found",
                 f"{work.agent} changed nothing at {path}, or the change is applied already: action `list` "
                 "shows what is left",
                 detail={"path": path},
             )
-    return [one for one in work.files if any(_is_within(one.path, wanted) for wanted in plain)]
+        spans += found
+    meant, at = [], 0
+    for first, end in sorted(spans):
+        meant += files[max(first, at) : end]
+        at = max(at, end)
+    return meant
 
 
-def _is_within(path: str, wanted: str) -> bool:
-    return wanted in {".", path} or path.startswith(f"{wanted}/")
+def _spans(names: Sequence[str], wanted: str) -> list[tuple[int, int]]:
+    """Return where in sorted names the file `wanted` is, and what lies below it."""
+    if wanted == ".":
+        spans = [(0, len(names))]
+    else:
+        spans = [
+            (bisect_left(names, wanted), bisect_right(names, wanted)),
+            (bisect_left(names, f"{wanted}/"), bisect_left(names, f"{wanted}{_AFTER_SLASH}")),
+        ]
+    return [(first, end) for first, end in spans if first < end]
 
 
 def _may_read(workspace: Workspace, path: str) -> bool:
