@@ -137,7 +137,10 @@ async def with_sides(git: GitFolder, tree: str, changes: Iterable[Difference]) -
     """Return a tree in which these files are as the changes make them. Raises `GitProblem`."""
     lines = []
     for one in changes:
-        entry = b"0 " + b"0" * 40 if one.new is None else f"{one.new.mode} {one.new.oid}".encode()
+        side = one.new
+        if side is None:  # git takes names of the repository's own length only
+            side = Side("0", "0" * len(tree))
+        entry = f"{side.mode} {side.oid}".encode()
         lines.append((one.new is not None, entry + b"\t" + one.path + b"\0"))
     index = git.new_index()
     try:
