@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from app.tools.agents.taken_files import TakenFile, Taking
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.contract.call import ToolCallContext
 from app.tools.processes.git_commands import GitProblem
+from app.tools.project_files.read_tracker import Digest, digest_of
+from app.workspace import Workspace as Folder
 from app.workspace.any_names import PREFIX, address_of
 
 PARENT = "parent"
@@ -215,6 +217,9 @@ class ChildChanges:
         paths = [one.path for one in plain]
         tree = await with_sides(git, sides.base, plain)
         snapshots = Snapshots(git)
+        # Before git looks: what is saved from here on is another content than this.
+        folder = Folder(context.project_root, closed=sides.closed)
+        present = await asyncio.to_thread(_digests, folder, [_shown(path, prefix) for path in paths])
         ours = await snapshots.of_paths(top, None, sides.base, paths)
         joined = await join(git, sides.base, ours, tree)
         own = {one.path for one in await differences(git, sides.base, ours)}
@@ -226,6 +231,7 @@ class ChildChanges:
                 content=contents.get(one.path),
                 executable=one.new is not None and one.new.mode == EXECUTABLE,
                 rewritten=one.status != "mode",
+                present=present.get(_shown(one.path, prefix)),
                 changed_here=one.path in own,
             )
             for one in changes
@@ -278,6 +284,16 @@ def _shown(path: bytes, prefix: bytes) -> str:
 
 def _path_of(one: Difference, prefix: bytes) -> str:
     return _shown(one.path, prefix)
+
+
+def _digests(folder: Folder, paths: Sequence[str]) -> dict[str, Digest]:
+    """Return what lies there now, of what can be read. Blocks."""
+    found = {}
+    for path in paths:
+        with suppress(ToolError), folder.target(f"./{path}") as target:
+            if target.exists:
+                found[path] = digest_of(target.read())
+    return found
 
 
 def _is_outside(one: Difference, prefix: bytes, cage: CagePolicy | None) -> bool:

@@ -22,17 +22,20 @@ from app.workspace import Workspace
 
 NOT_TAKEN = "changes_not_taken"
 MAX_NAMED = 20
+CHANGED_MEANWHILE = "it was changed here at this moment: apply again"
 
 
 @dataclass(frozen=True, slots=True)
 class TakenFile:
     """A file as it shall be: its content, None when it goes. `rewritten`: the content differs from what is
-    there. `changed_here`: what is there is not what the subagent began with."""
+    there. `present`: what was there when it was merged, None when nothing was. `changed_here`: that is not
+    what the subagent began with."""
 
     path: str
     content: bytes | None
     executable: bool
     rewritten: bool
+    present: Digest | None
     changed_here: bool
 
 
@@ -95,11 +98,13 @@ def _planned(
         if one.path in hindered:
             continue
         try:
-            before = _present(files, workspace, one, context)
+            if _present(files, workspace, one, context) != one.present:
+                hindered[one.path] = CHANGED_MEANWHILE
+                continue
         except ToolError as problem:
             hindered[one.path] = _in_words(problem)
             continue
-        operation = _operation(one, before)
+        operation = _operation(one)
         if operation is not None:
             operations.append(operation)
     operations.sort(key=lambda one: not isinstance(one, Delete))
@@ -125,13 +130,13 @@ def _in_words(problem: ToolError) -> str:
     return problem.message
 
 
-def _operation(one: TakenFile, before: Digest | None) -> FileOperation | None:
+def _operation(one: TakenFile) -> FileOperation | None:
     path = f"./{one.path}"
     if one.content is None:
-        return None if before is None else Delete(path)
-    if before is None:
+        return None if one.present is None else Delete(path, expected=one.present)
+    if one.present is None:
         return Create(path, one.content)
-    return Rewrite(path, before, one.content) if one.rewritten else None
+    return Rewrite(path, one.present, one.content) if one.rewritten else None
 
 
 def _set_modes(workspace: Workspace, taken: Sequence[TakenFile]) -> None:

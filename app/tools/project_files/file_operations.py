@@ -48,11 +48,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove a file, an empty folder, or with `recursive` any folder."""
+    """Remove a file, an empty folder, or with `recursive` any folder. `expected` is the digest that the file
+    has to have."""
 
     path: str
     recursive: bool = False
     ignore_if_missing: bool = False
+    expected: Digest | None = None
 
 
 NameChange = Create | Move | Delete

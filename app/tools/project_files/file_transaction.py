@@ -282,6 +282,10 @@ class _Transaction:
             self.applied.known.append(Moved(old.key, new.key, old.is_folder))
 
     def _delete(self, one: Delete) -> None:
+        if one.expected is not None:
+            with self._workspace.target(one.path) as target:
+                if not target.exists or digest_of(target.read()) != one.expected:
+                    raise changed_since_read(one.path)
         with self._workspace.entry(one.path) as entry:
             if entry.status is None:
                 raise missing(one.path)

@@ -1,0 +1,72 @@
+"""Taking the changes of a subagent: what somebody saves meanwhile stays, and what a cage hides is not named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.harness.workspaces import taking
+from tests.driver.family import Cast, agent, calling, enabled, write_family
+from tests.driver.sessions import driven
+from tests.driver.workspaces import git
+from tests.fakes.provider_script import text_reply
+from tests.harness.delegation.test_workspaces import changes, child, edit, results, works
+
+pytestmark = [pytest.mark.requirement("workspaces.subagents"), pytest.mark.needs("cages")]
+
+
+def write_project(root: Path, cage: dict[str, Any] | None = None, **files: str) -> Path:
+    """Write a family of which `a` has a workspace of its own, in a repository with these files."""
+    tools = enabled("file.*", "edit.*", "shell.bash")
+    primary = agent(
+        "primary",
+        tools=enabled("file.*", "edit.*", "task", "kaged.changes"),
+        subagents={"a": child("a", tools=tools)},
+        **({} if cage is None else {"cage": cage}),
+    )
+    write_family(root, primary)
+    for name, text in files.items():
+        (root / f"{name}.txt").write_text(text)
+    git(root, "init", "-q", "-b", "main"), git(root, "add", "-A"), git(root, "commit", "-qm", "first")
+    return root
+
+
+async def test_what_is_saved_while_git_merges_stays(
+    cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_project(tmp_path / "family", edited="one\n", gone="going\n", other="other\n")
+    saved = {"edited.txt": "the operator's\n", "gone.txt": "still needed\n", "new.txt": "a note\n"}
+    real, times = taking.join, 0
+
+    async def join(*sides: Any) -> Any:
+        nonlocal times
+        times += 1
+        if times == 1:
+            for name, text in saved.items():
+                (root / name).write_text(text)
+        return await real(*sides)
+
+    monkeypatch.setattr(taking, "join", join)
+    works(
+        cast,
+        "a",
+        *edit("one\n", "two\n", "edited.txt"),
+        *edit("other\n", "another\n", "other.txt"),
+        ("shell_bash", {"command": "rm gone.txt; echo new > new.txt"}),
+    )
+    cast.script(
+        "primary",
+        calling(("agent-a", {"task": "x"})),
+        changes("apply", of="a"),
+        changes("apply", of="a", paths=["other.txt"]),
+        text_reply("Done."),
+    )
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        await driver.run("Go")
+        refused, applied = (await results(driver))[1:]
+    assert "changes_not_taken" in refused and "apply again" in refused
+    assert all(f"{name}: it was changed here" in refused for name in saved) and "other.txt:" not in refused
+    assert {name: (root / name).read_text() for name in saved} == saved
+    assert '"applied":["other.txt"]' in applied and (root / "other.txt").read_text() == "another\n"
