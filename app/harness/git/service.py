@@ -13,6 +13,7 @@ from pathlib import Path
 from app.harness.git import branches, committing, staging
 from app.harness.git.branches import Branch
 from app.harness.git.committing import Committed, CommitWish
+from app.harness.git.hook_places import hook_places
 from app.harness.git.index_change import IndexChange, end_changes
 from app.harness.git.ref_change import end_ref_changes
 from app.harness.git.refusals import as_error
@@ -70,6 +71,11 @@ class ProjectGit:
     async def make_commit(self, root: Path, wish: CommitWish) -> Committed:
         async with self._changing(root, moves_head=True) as (repository, change):
             return await committing.make_commit(repository, change, wish)
+
+    async def hook_places(self, root: Path) -> set[bytes]:
+        """Return the files and folders in the working tree that a commit with hooks would run."""
+        async with self._repository(root) as repository:
+            return await asyncio.to_thread(hook_places, repository.folders, repository.settings.values)
 
     async def branches(self, root: Path) -> list[Branch]:
         async with self._repository(root) as repository:

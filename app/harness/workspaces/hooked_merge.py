@@ -13,11 +13,14 @@ from pathlib import Path
 
 from app.errors import Conflict, KagedError
 from app.harness.git.committing import CommitWish
+from app.harness.git.hook_places import hooks_among
 from app.harness.git.service import ProjectGit
 from app.harness.workspaces.branches import Branches
 from app.harness.workspaces.bringing import Bringer, Bringing
 from app.harness.workspaces.repository import Repository
+from app.workspace.any_names import address_of
 
+MAX_SHOWN = 10
 MAX_NAMES = 100_000
 """Bytes of all names: git is given them as arguments."""
 
@@ -29,8 +32,11 @@ class HookedMerge:
         self._git = git
         self._branches = branches
 
-    def require_possible(self, bringing: Bringing, *, here: bool, squash: bool) -> None:
-        """Raise `Conflict` for a merge that no hooks can be run for."""
+    async def require_possible(
+        self, bringing: Bringing, repository: Repository, *, here: bool, squash: bool
+    ) -> None:
+        """Raise `Conflict` for a merge that no hooks can be run for, and for one that brings hooks: an agent
+        has written them, and they would run at once with the daemon's rights."""
         if not (here and squash):
             raise Conflict(
                 "Hooks run only for one commit on the branch that is checked out in the project: leave out "
@@ -42,6 +48,17 @@ class HookedMerge:
                 "The merge has too many files for a commit with hooks: merge into `working_tree`, then "
                 "commit with git.",
                 reason="hooks_not_possible",
+            )
+        places = await self._git.hook_places(Path(repository.top, repository.prefix))
+        names = [address_of(one) for one in hooks_among((one.path for one in bringing.changes), places)]
+        if names:
+            more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
+            raise Conflict(
+                f"The merge changes what hooks run ({', '.join(names[:MAX_SHOWN])}{more}), and would run "
+                "it at once, outside of any cage. Merge into `working_tree` without `hooks`, review these "
+                "files, then commit with `kaged git commit --hooks`.",
+                reason="hooks_not_possible",
+                details={"paths": names[:100]},
             )
 
     async def carry_out(

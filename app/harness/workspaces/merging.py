@@ -204,7 +204,8 @@ class Merging:
             return Prepared(answer, {**journal, "commit": target.commit})
         message = wish.message or f"{row.branch or row.id}\n"
         if wish.hooks:
-            self._hooked.require_possible(bringing, here=here, squash=wish.strategy == "squash")
+            squash = wish.strategy == "squash"
+            await self._hooked.require_possible(bringing, repository, here=here, squash=squash)
             return Prepared(answer, {**journal, "hooks": True, "message": message})
         identity = await self.identity(repository.top)
         parents = [target.commit]

@@ -352,3 +352,30 @@ async def test_the_hooks_of_the_user_run_for_a_merge_when_asked(place: Workplace
     ]
     assert "Checked-by: hook" in git(project_root, "log", "-1", "--format=%B")
     assert git(project_root, "status", "--porcelain") == "" and not (project_root / "README.md").exists()
+
+
+async def test_no_hook_runs_that_the_merge_brings_itself(place: Workplace, project_root: Path) -> None:
+    ran = project_root.parent / "ran"
+    script = f"#!/bin/sh\necho $0 >> {ran}\n"
+    for name in ("githooks/pre-commit", "scripts/message"):
+        (project_root / name).parent.mkdir()
+        (project_root / name).write_text(script), (project_root / name).chmod(0o755)
+    (project_root / "githooks" / "commit-msg").symlink_to("../scripts/message")
+    git(project_root, "config", "core.hooksPath", "githooks")
+    for name in ("githooks/pre-commit", "scripts/message", ".pre-commit-config.yaml", "web/.husky/pre-push"):
+        new = place.root / name
+        new.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(script + "echo bad\n"), new.chmod(0o755)
+        refused = (await place.merge(409, into="main", hooks=True))["error"]
+        assert refused["details"] == {"reason": "hooks_not_possible", "paths": [name]}
+        assert "review" in refused["message"]
+        new.unlink()
+    (place.root / "githooks" / "pre-commit").write_text("an agent's")
+    git(project_root, "config", "--unset", "core.hooksPath")
+    (project_root / ".git" / "hooks" / "pre-commit").symlink_to("../../githooks/pre-commit")
+    refused = (await place.merge(409, into="main", hooks=True))["error"]
+    assert refused["details"]["paths"] == ["githooks/pre-commit"]
+    (place.root / "githooks" / "pre-commit").unlink(), (place.root / "new.py").write_text("new\n")
+    assert not ran.exists()
+    await place.merge(into="main", hooks=True)
+    assert ran.read_text() and git(project_root, "show", "--name-only", "--format=").split() == ["new.py"]
