@@ -299,8 +299,12 @@ class SessionRuns:
                 await self._services.workspaces.require(self.row)
                 await self._begin(following, SessionEvent.CAPACITY_FREE)
             except Exception as problem:  # noqa: BLE001 - published below; the session must not wait for ever
-                await self._cannot_run(problem, SessionEvent.CANCEL)
+                if not self._waits_for_next_start():
+                    await self._cannot_run(problem, SessionEvent.CANCEL)
                 self._services.capacity.release(self.id)
+
+    def _waits_for_next_start(self) -> bool:
+        return self._services.tasks.stopping and self._record.state is SessionState.QUEUED
 
     async def _cannot_run(
         self, problem: Exception, event: SessionEvent, columns: Mapping[str, Any] | None = None

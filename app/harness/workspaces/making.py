@@ -136,8 +136,8 @@ class Making:
             raise Conflict(why, reason="git_failed") from None
 
     def begin(self, row: Workspace) -> None:
-        """Make a stored workspace in the background, unless that is under way."""
-        if row.id in self._tasks:
+        """Make a stored workspace in the background, unless that is under way or the daemon stops."""
+        if self.stopped or row.id in self._tasks:
             return
         noted = self._noted[row.id] = asyncio.Event()
         task = asyncio.create_task(self._make_to_its_end(row, noted), name=f"make {row.id}")
@@ -157,12 +157,11 @@ class Making:
             await noted.wait()
 
     async def finished(self, workspace_id: str) -> bool:
-        """Wait while a workspace is being made; False when that is stopped."""
+        """Wait while a workspace is being made; False when the daemon stops, which makes it no further."""
         task = self._tasks.get(workspace_id)
-        if task is None:
-            return True
-        await asyncio.wait({task})
-        return not (task.cancelled() and self.stopped)
+        if task is not None:
+            await asyncio.wait({task})
+        return not self.stopped
 
     async def ready(self, session: SessionRow) -> bool:
         """Wait while a session's workspace is being made; False when the daemon stops before."""
