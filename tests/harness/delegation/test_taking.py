@@ -1,4 +1,4 @@
-"""Taking the changes of a subagent: what somebody saves meanwhile stays, and what a cage hides is not named."""
+"""Taking the changes of a subagent: what somebody saves meanwhile stays, and hidden names stay hidden."""
 
 from __future__ import annotations
 
