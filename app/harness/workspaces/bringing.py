@@ -27,6 +27,8 @@ from app.workspace.own_places import is_own, own_names
 UNCOMMITTED = "it has uncommitted changes"
 TAKEN = "it is not a file in the checkout"
 FOLDER_TAKEN = "a folder above it is not a folder in the checkout"
+MAX_ABOVE = 1000
+"""So many commits of others are looked through for one of ours."""
 MOVABLE = frozenset({UNCOMMITTED, TAKEN, FOLDER_TAKEN})
 """Why a file is blocked that a user can move out of the way; the other reasons stay."""
 
@@ -123,6 +125,32 @@ class Bringer:
                 f"The merge failed, and nothing was changed: {shown(problem.message)}",
                 reason=problem.code,
             ) from None
+
+    async def take_back(self, bringing: Bringing, commit: str) -> list[bytes]:
+        """Write files that were brought as `commit` has them, where they are as they were written. Return
+        the others, which stay: somebody changed them. Raises as `write` does."""
+        paths = [one.path for one in bringing.changes]
+        present, occupied = await self._present(bringing.after, paths)
+        other = {*occupied, *(one.path for one in await self.between(bringing.after, present))}
+        wanted = {path for path in paths if path not in other}
+        going = [one for one in await self.between(bringing.after, commit) if one.path in wanted]
+        if going:
+            await self.write(Bringing(bringing.after, commit, going))
+        back = {one.path for one in await self.between(commit, present)}
+        return [path for path in paths if path in other and path in back]
+
+    async def between(self, old: str, new: str) -> Sequence[Difference]:
+        """Return what differs between two commits or trees. Raises `GitProblem`."""
+        return await differences(self._git, old, new)
+
+    async def commit_above(self, commit: str, tip: str) -> str | None:
+        """Return the commit right above `commit` on the way of first parents to `tip`; None when it is not on
+        that way. Raises `GitProblem`."""
+        arguments = ["--first-parent", "--parents", f"--max-count={MAX_ABOVE}", tip, f"^{commit}"]
+        said = await self._git.run(["rev-list", *arguments])
+        *_, last = said.decode().splitlines() or [""]
+        made, *parents = last.split(" ")
+        return made if parents[:1] == [commit] else None
 
     async def _present(self, commit: str | None, paths: Sequence[bytes]) -> tuple[str, dict[bytes, str]]:
         """Return a tree with these files as they lie in the checkout now, and those that are no files."""

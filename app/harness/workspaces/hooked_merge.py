@@ -8,7 +8,6 @@ Owns: the order of both, and taking the files back when a hook refuses. Never: h
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from app.errors import Conflict, KagedError
@@ -18,11 +17,23 @@ from app.harness.git.service import ProjectGit
 from app.harness.workspaces.branches import Branches
 from app.harness.workspaces.bringing import Bringer, Bringing
 from app.harness.workspaces.repository import Repository
+from app.tools.processes.git_commands import GitProblem
 from app.workspace.any_names import address_of
 
-MAX_SHOWN = 10
+MAX_SHOWN = 100
 MAX_NAMES = 100_000
 """Bytes of all names: git is given them as arguments."""
+
+
+class Unended(Conflict):
+    """A hook refused, and what was written for it could not be taken back: the next start does that."""
+
+    def __init__(self, refusal: KagedError, problem: Exception) -> None:
+        super().__init__(
+            f"{refusal.message} The files of the merge are still in your checkout, because git failed "
+            f"({problem}): the next start of the daemon takes them back.",
+            details=refusal.details,
+        )
 
 
 class HookedMerge:
@@ -73,34 +84,55 @@ class HookedMerge:
         try:
             made = await self._git.make_commit(project, CommitWish(message, paths, hooks=True))
         except KagedError as refusal:
-            tip = await self._branches.tip(repository, name)
-            if tip is not None and tip != bringing.before:  # a hook after the commit failed
-                return tip
-            await self._take_back(bringer, bringing, refusal)
-            raise
+            try:
+                commit = await self._made(bringer, bringing, repository, name)
+                if commit is None:
+                    await self._take_back(bringer, bringing, repository, refusal)
+            except (GitProblem, OSError) as problem:
+                raise Unended(refusal, problem) from None
+            if commit is None:
+                raise
+            return commit  # a hook after the commit failed
         return made.commit
 
     async def end(self, bringer: Bringer, bringing: Bringing, repository: Repository, name: str) -> str:
         """End what a kill has cut off: return the commit, or take the files back and raise `Conflict`."""
-        tip = await self._branches.tip(repository, name)
-        if tip is not None and tip != bringing.before:
-            return tip
-        await bringer.write(_reverse(bringing))
-        raise Conflict(
+        commit = await self._made(bringer, bringing, repository, name)
+        if commit is not None:
+            return commit
+        interrupted = Conflict(
             "The daemon was stopped before your hooks had passed. Nothing is merged: merge again.",
             reason="interrupted",
         )
+        await self._take_back(bringer, bringing, repository, interrupted)
+        raise interrupted
 
-    async def _take_back(self, bringer: Bringer, bringing: Bringing, refusal: KagedError) -> None:
+    async def _made(
+        self, bringer: Bringer, bringing: Bringing, repository: Repository, name: str
+    ) -> str | None:
+        """Return the commit of a merge, if the branch has it. Others commit there, too: it is the one right
+        above the commit that the merge began with, and it changes each of its files. Hooks may have changed
+        what these hold."""
+        tip = await self._branches.tip(repository, name)
+        if tip is None or tip == bringing.before:
+            return None
+        commit = await bringer.commit_above(bringing.before, tip)
+        if commit is None:
+            return None
+        changed = {one.path for one in await bringer.between(bringing.before, commit)}
+        return commit if changed >= {one.path for one in bringing.changes} else None
+
+    async def _take_back(
+        self, bringer: Bringer, bringing: Bringing, repository: Repository, refusal: KagedError
+    ) -> None:
+        """Take the files back that are as the merge wrote them, and have the refusal name the others."""
         try:
-            await bringer.write(_reverse(bringing))
-        except Conflict as problem:
+            stay = await bringer.take_back(bringing, repository.head or bringing.before)
+        except Conflict:  # somebody writes them right now
+            stay = [one.path for one in bringing.changes]
+        if stay:
             refusal.message += (
-                " A hook changed files of the merge, so these stay in your checkout: commit or restore them."
+                " A hook or somebody else changed files of the merge, so these stay in your checkout as they "
+                "are: commit or restore them."
             )
-            refusal.details["paths"] = problem.details.get("paths", [])
-
-
-def _reverse(bringing: Bringing) -> Bringing:
-    changes = [replace(one, old=one.new, new=one.old) for one in bringing.changes]
-    return Bringing(bringing.after, bringing.before, changes)
+            refusal.details["paths"] = [address_of(path) for path in stay[:MAX_SHOWN]]

@@ -17,6 +17,7 @@ from typing import Any
 from app.config import WorkspaceSettings
 from app.errors import Conflict, KagedError, ToolError
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.hooked_merge import Unended
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
 from app.harness.workspaces.merging import WORKSPACE, merged_after
@@ -209,10 +210,13 @@ class Tending:
     ) -> str | None:
         """Carry out the merge that a workspace's journal says, as far as it is not done yet, and return the
         commit on a branch. One that is begun `again` may be half done: its journal goes only when somebody
-        else has changed what it writes."""
+        else has changed what it writes. It also stays when what hooks refused could not be taken back."""
         journal = row.journal or {}
         try:
             commit = await self._tools.merging.carry_out(row, layout, root, journal, again=again)
+        except Unended as problem:
+            await self._record.note(row, {"detail": f"The merge failed: {words(problem)}"[:1000]})
+            raise
         except Exception as problem:
             if not again or isinstance(problem, Conflict):
                 detail = f"The merge failed: {words(problem)}"
