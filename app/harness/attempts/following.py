@@ -104,6 +104,7 @@ class Following:
             raise
         if seen is None or seen.group.state == AttemptsState.PICKED.value:
             self._followed.discard(session_id)
+            await self._checks.stop(session_id)
             return
         if seen.group.state == AttemptsState.PICKING.value:
             return  # when the pick is taken back it is followed again

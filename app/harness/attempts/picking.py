@@ -19,7 +19,7 @@ from app.harness.issues.author import Author
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.workflows.service import WorkflowService
 from app.harness.workspaces.merging import Merged, MergeWish
-from app.harness.workspaces.service import Workspaces
+from app.harness.workspaces.service import CHECK_RUNNING, SESSION_RUNNING, Workspaces
 from app.keyed_locks import KeyedLocks
 from app.states import AttemptsState, CheckState, WorkspaceState
 from app.storage.models import Attempt, AttemptGroup, Workspace
@@ -29,6 +29,7 @@ log = logging.getLogger("kaged.attempts")
 TRIES = 5
 """How often an attempt is stopped that somebody lets go on while it is discarded."""
 DAEMON = "daemon"
+_AT_WORK = frozenset({SESSION_RUNNING, CHECK_RUNNING})
 _GONE = frozenset({WorkspaceState.KEPT, WorkspaceState.DISCARDED, WorkspaceState.BROKEN})
 
 
@@ -80,10 +81,10 @@ class Picking:
         others = await self._to_discard(attempts, session_id)
         if wish.dry_run:
             return Picked(group, await self._workspaces.merge(row, wish, actor), others)
-        await self._checks.stop(session_id, CheckState.NONE)
         journal = {"session_id": session_id, "merged_at": _merged_at(row), "by": actor}
         await self._record.move(group_id, AttemptsState.PICKING, {"journal": journal})
         try:
+            await self._checks.stop(session_id, CheckState.NONE)
             merged = await self._workspaces.merge(row, wish, actor)
         except BaseException:
             await asyncio.shield(self._settle(group_id, actor))
@@ -166,7 +167,7 @@ class Picking:
                 await self._workspaces.discard(row)
                 return
             except Conflict as problem:
-                if problem.details.get("reason") != "session_running" or not left:
+                if problem.details.get("reason") not in _AT_WORK or not left:
                     raise
 
 

@@ -21,6 +21,7 @@ from app.tools.processes.git_commands import GitProblem
 from app.workspace.any_names import address_of
 
 MAX_SHOWN = 100
+MAX_NAMED = 10
 MAX_NAMES = 100_000
 """Bytes of all names: git is given them as arguments."""
 
@@ -63,9 +64,9 @@ class HookedMerge:
         places = await self._git.hook_places(Path(repository.top, repository.prefix))
         names = [address_of(one) for one in hooks_among((one.path for one in bringing.changes), places)]
         if names:
-            more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
+            more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
             raise Conflict(
-                f"The merge changes what hooks run ({', '.join(names[:MAX_SHOWN])}{more}), and would run "
+                f"The merge changes what hooks run ({', '.join(names[:MAX_NAMED])}{more}), and would run "
                 "it at once, outside of any cage. Merge into `working_tree` without `hooks`, review these "
                 "files, then commit with `kaged git commit --hooks`.",
                 reason="hooks_not_possible",

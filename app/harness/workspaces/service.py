@@ -36,6 +36,8 @@ from app.workspace.moved_repository import follow_repository
 
 S = WorkspaceState
 T = TypeVar("T")
+CHECK_RUNNING = "check_running"
+SESSION_RUNNING = "session_running"
 
 
 class Workspaces:
@@ -74,22 +76,31 @@ class Workspaces:
         """Run an operator's command in a workspace, in no wider cage than that of its session's root agent.
         Raises `Conflict` when the workspace is not there to work in, or the project is not trusted, and
         `NotFound` without the session."""
-        self._require_state(row, S.READY, S.MERGED)
-        self._projects.require_trusted(row.project_id)
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.READY, S.MERGED)
+            self._projects.require_trusted(row.project_id)
+            self._tending.checked.add(row.id)
+        try:
+            hold = await self._hold(row)
+            fitting = await self._making.fitting(row)
+            # Both streams in the order in which they were written.
+            wanted = Command("check", f"exec 2>&1\n{command}", seconds)
+            return await self._tools.outfit.check(row.id, wanted, fitting, hold)
+        except GitProblem as problem:
+            raise Conflict(f"The command cannot be run: {problem}", reason="git_failed") from None
+        finally:
+            self._tending.checked.discard(row.id)
+            self._tending.look_soon()
+
+    async def _hold(self, row: Workspace) -> Hold | None:
+        """Return the cage of the root agent of a workspace's session; None for one without a cage."""
         session_id = row.session_id
         session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
         if session is None:
             raise NotFound("The session of the workspace is not there any more.")
         project = await self._projects.of_session(session)
         cage = await asyncio.to_thread(cage_of, project, project.root, Path(row.root))
-        hold = None if cage is None else Hold(cage, row.project_id, project.root.path)
-        try:
-            fitting = await self._making.fitting(row)
-        except GitProblem as problem:
-            raise Conflict(f"The command cannot be run: {problem}", reason="git_failed") from None
-        # Both streams in the order in which they were written.
-        wanted = Command("check", f"exec 2>&1\n{command}", seconds)
-        return await self._tools.outfit.check(row.id, wanted, fitting, hold)
+        return None if cage is None else Hold(cage, row.project_id, project.root.path)
 
     def begin(self, row: Workspace) -> None:
         """Make a stored workspace in the background."""
@@ -250,6 +261,11 @@ class Workspaces:
         return await asyncio.shield(task)
 
     async def _require_rest(self, row: Workspace) -> None:
+        if row.id in self._tending.checked:
+            raise Conflict(
+                "A check runs in the workspace: wait for its end, or stop it with `kaged attempts cancel`.",
+                reason=CHECK_RUNNING,
+            )
         if row.run_id is not None:
             if await self._tending.is_used(row):
                 raise Conflict(
@@ -261,7 +277,7 @@ class Workspaces:
         session = await self._storage.read(lambda uow: uow.sessions.get(session_id or ""))
         if session is not None and session.state == "running":
             raise Conflict(
-                "The session is working in the workspace: pause or cancel it first.", reason="session_running"
+                "The session is working in the workspace: pause or cancel it first.", reason=SESSION_RUNNING
             )
 
     def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:

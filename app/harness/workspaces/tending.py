@@ -60,6 +60,8 @@ class Tending:
         """When a removal that failed is tried again, and after how long the time after that."""
         self.in_use: set[str] = set()
         """The workspaces of subagents whose runs are under way in this process."""
+        self.checked: set[str] = set()
+        """Those in which an operator's command runs. It is asked and changed while the row is held."""
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
@@ -135,7 +137,9 @@ class Tending:
                 log.exception("the workspace %s stays for now", row.id)
 
     async def _is_over(self, row: Workspace) -> bool:
-        if row.removed_at is not None or time.monotonic() < self._put_off.get(row.id, (0.0, 0.0))[0]:
+        if row.removed_at is not None or row.id in self.checked:
+            return False
+        if time.monotonic() < self._put_off.get(row.id, (0.0, 0.0))[0]:
             return False
         if row.state == S.DISCARDED.value:
             return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()

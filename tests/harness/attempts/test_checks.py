@@ -131,6 +131,30 @@ async def test_a_check_begins_again_after_a_restart(
         assert [begun(root) for root in roots] == [2, 2]
 
 
+@pytest.mark.needs("cages")
+async def test_a_workspace_is_left_alone_while_its_check_runs(driver: Driver, fake: FakeProvider) -> None:
+    fake.script(*[answer] * 40)
+    attempts = Attempted(driver.client)
+    await attempts.start(driver.project_id, "Fix it.", n=2, check=SLOW)
+    first, second = attempts.ids
+    roots = [await attempts.root(one) for one in attempts.ids]
+    for root in roots:
+        await until_begun(root, 1)
+    for step, wish in (("merge", {"into": "working_tree"}), ("keep", {}), ("discard", {})):
+        refused = await attempts.call("POST", f"/sessions/{first}/workspace/{step}", 409, **wish)
+        assert refused["error"]["details"]["reason"] == "check_running"
+    (roots[0] / "result.txt").unlink()
+    await driver.call("POST", f"/sessions/{first}/archive")
+    # With its session the check ends, which would go on for ever.
+    place = (await attempts.call("GET", f"/sessions/{second}/workspace"))["id"]
+    await driver.call("DELETE", f"/sessions/{second}", status=204)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while roots[0].exists():  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.05)
+        while (await driver.client.post(f"/api/v1/workspaces/{place}/discard")).status_code != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
 async def test_runs_of_a_workflow_are_attempts(driver: Driver, fake: FakeProvider, tmp_path: Path) -> None:
     fake.script(*[answer] * 40)
     root = write_repository(tmp_path / "flows")

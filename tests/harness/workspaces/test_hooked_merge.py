@@ -1,4 +1,4 @@
-"""What became of a merge with hooks that was cut off: its own commit is found, that of somebody else is not."""
+"""What became of a merge with hooks that was cut off: its own commit is found, no other one is."""
 
 from __future__ import annotations
 
