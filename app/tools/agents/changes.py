@@ -31,6 +31,7 @@ from app.tools.contract.definition import (
 from app.tools.contract.ports import CHANGES_TOOL
 from app.tools.project_files.project_files import ProjectFiles
 from app.workspace import Workspace
+from app.workspace.any_names import path_at
 
 Action = Literal["list", "diff", "apply", "discard"]
 ACTIONS: tuple[Action, ...] = ("list", "diff", "apply", "discard")
@@ -122,17 +123,18 @@ def build(files: ProjectFiles, changes: Callable[[], SubagentChanges] | None) ->
     taking = _taking_tool(files, there)
 
     async def run(params: ChangesParams, context: ToolCallContext) -> ChangesResult | Delegation:
+        workspace = files.workspace(context)
         if params.action == "list":
-            return ChangesResult(children=list(await there().works(context, params.run_id)))
+            found = await there().works(context, params.run_id)
+            return ChangesResult(children=[_seen(one, workspace) for one in found])
         run_id = _needed(params)
         if params.action == "discard":
             given_up = await there().discard(context, run_id)
             context.audit("changes.discarded", workspace=given_up.workspace, child_run_id=run_id)
             return ChangesResult(run_id=run_id, discarded=len(given_up.files))
-        work = (await there().works(context, run_id))[0]
-        workspace = files.workspace(context)
+        work = _seen((await there().works(context, run_id))[0], workspace)
         if params.action == "diff":
-            named = [one.path for one in _named(work, params.paths) if _may_read(workspace, one.path)]
+            named = [one.path for one in _named(work, params.paths)]
             return ChangesResult(run_id=run_id, diff=await there().diff(context, run_id, named))
         return _apply(taking, work, params.paths)
 
@@ -196,11 +198,10 @@ def _spans(names: Sequence[str], wanted: str) -> list[tuple[int, int]]:
     return [(first, end) for first, end in spans if first < end]
 
 
-def _may_read(workspace: Workspace, path: str) -> bool:
-    try:
-        return workspace.may_read(workspace.locate(f"./{path}").parts)
-    except ToolError:
-        return False
+def _seen(work: ChildWork, workspace: Workspace) -> ChildWork:
+    """Return the work without the files that the caller may not know of. Such are the operator's to take."""
+    files = [one for one in work.files if workspace.may_read(tuple(path_at(one.path).split("/")))]
+    return work.model_copy(update={"files": files})
 
 
 def _apply(taking: ToolDefinition, work: ChildWork, paths: Sequence[str] | None) -> Delegation:

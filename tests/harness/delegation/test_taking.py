@@ -1,4 +1,4 @@
-"""Taking the changes of a subagent: what somebody saves meanwhile stays, and hidden names stay hidden."""
+"""Bounds of what subagents do in workspaces: what somebody saves stays, what a cage hides is not named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.harness.delegation.test_workspaces import changes, child, edit, resul
 pytestmark = [pytest.mark.requirement("workspaces.subagents"), pytest.mark.needs("cages")]
 
 
-def write_project(root: Path, cage: dict[str, Any] | None = None, **files: str) -> Path:
+def write_project(
+    root: Path, cage: dict[str, Any] | None = None, setup: str | None = None, **files: str
+) -> Path:
     """Write a family of which `a` has a workspace of its own, in a repository with these files."""
     tools = enabled("file.*", "edit.*", "shell.bash")
     primary = agent(
@@ -26,7 +28,7 @@ def write_project(root: Path, cage: dict[str, Any] | None = None, **files: str) 
         subagents={"a": child("a", tools=tools)},
         **({} if cage is None else {"cage": cage}),
     )
-    write_family(root, primary)
+    write_family(root, primary, **({} if setup is None else {"workspace": {"setup": setup}}))
     for name, text in files.items():
         (root / f"{name}.txt").write_text(text)
     git(root, "init", "-q", "-b", "main"), git(root, "add", "-A"), git(root, "commit", "-qm", "first")
@@ -70,3 +72,27 @@ async def test_what_is_saved_while_git_merges_stays(
     assert all(f"{name}: it was changed here" in refused for name in saved) and "other.txt:" not in refused
     assert {name: (root / name).read_text() for name in saved} == saved
     assert '"applied":["other.txt"]' in applied and (root / "other.txt").read_text() == "another\n"
+
+
+async def test_what_the_cage_of_the_caller_hides_is_not_named(
+    cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    cage = {"fs": [{"mode": "rw", "path": "."}, {"mode": "deny", "path": "secret"}]}
+    setup = "mkdir secret; echo k > secret/key.txt; echo two > shown.txt"
+    root = write_project(tmp_path / "family", cage, setup, shown="shown\n")
+    works(cast, "a")
+    cast.script(
+        "primary",
+        calling(("agent-a", {"task": "x"})),
+        changes("list"),
+        changes("diff", of="a"),
+        changes("apply", of="a", paths=["secret"]),
+        changes("apply", of="a"),
+        text_reply("Done."),
+    )
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        await driver.run("Go")
+        listed, diff, unknown, applied = (await results(driver))[1:]
+    assert "shown.txt" in listed and "+two" in diff and "changes_not_found" in unknown
+    assert not any("key" in said for said in (listed, diff, unknown, applied))
+    assert '"applied":["shown.txt"]' in applied and not (root / "secret").exists()
