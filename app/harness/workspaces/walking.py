@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _RULES = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".git"})
+_NO_RIGHTS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEEP = 300
-"""So many folders above each other are removed by Python's own function, which has a limit."""
+"""So many folders above each other are open at once; what lies deeper is moved up."""
+_MOST = 1_000_000
+"""So many folders are moved up, whoever makes them anew meanwhile."""
 
 
 def files_below(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -45,50 +48,71 @@ def waiting_pipe(tree: Path) -> str | None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, whatever its modes are. A second call does nothing. Raises
-    OSError when something stays."""
-
-    def open_up(function: object, path: str, _problem: object) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            if os.path.isdir(path) and not os.path.islink(path):
-                os.chmod(path, 0o700)
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)
-
-    while os.path.lexists(folder):
-        try:
-            shutil.rmtree(folder, onerror=open_up)
-        except RecursionError:
-            _raise_what_is_deep(folder)
-        else:
-            break
+    """Remove a folder with everything in it, whatever its modes are. A second call does nothing. No link is
+    followed, whoever moves things about meanwhile. Raises OSError when something stays."""
+    try:
+        above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        _remove(folder.name, above)
+    finally:
+        os.close(above)
     if os.path.lexists(folder):
         raise OSError(errno.ENOTEMPTY, f"something in {folder} cannot be removed")
 
 
-def _raise_what_is_deep(folder: Path) -> None:
-    """Move the folders that lie too deep to the top."""
-    top = os.open(folder, _FOLDER)
-    try:
-        names = (f"deep-{number}" for number in range(10**9))
-        _raise_from(top, top, 0, (name for name in names if not os.path.lexists(folder / name)))
-    finally:
-        os.close(top)
+def _remove(name: str, above: int) -> None:
+    with suppress(OSError):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=above)
+            return
+        top = _opened(name, above)
+        try:
+            mark, moved = os.urandom(8).hex(), True
+            names = (f"{mark}-{number}" for number in range(_MOST))
+            while moved:
+                moved = _clear(top, top, 0, names)
+        finally:
+            os.close(top)
+        os.rmdir(name, dir_fd=above)
 
 
-def _raise_from(top: int, above: int, depth: int, names: Iterator[str]) -> None:
-    with os.scandir(above) as entries:
-        found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for name in found:
+def _clear(top: int, folder: int, depth: int, names: Iterator[str]) -> bool:
+    """Remove what lies in an open folder. What lies too deep is moved to the top, by one of the names; tell
+    whether there was any."""
+    moved = False
+    with os.scandir(folder) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in found:
         with suppress(OSError):
-            if depth == _DEEP:
-                os.rename(name, next(names), src_dir_fd=above, dst_dir_fd=top)
+            if not is_folder:
+                os.unlink(name, dir_fd=folder)
                 continue
-            os.chmod(name, 0o700, dir_fd=above)
-            inner = os.open(name, _FOLDER, dir_fd=above)
+            inner = _opened(name, folder)
             try:
-                _raise_from(top, inner, depth + 1, names)
+                if depth == _DEEP:
+                    os.rename(name, next(names, name), src_dir_fd=folder, dst_dir_fd=top)
+                    moved = True
+                    continue
+                moved = _clear(top, inner, depth + 1, names) or moved
             finally:
                 os.close(inner)
+            os.rmdir(name, dir_fd=folder)
+    return moved
+
+
+def _opened(name: str, above: int) -> int:
+    """Open a folder, and let it be read and emptied."""
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=above)
+    except PermissionError:
+        held = os.open(name, _NO_RIGHTS, dir_fd=above)
+        try:
+            os.chmod(f"/proc/self/fd/{held}", 0o700)
+            return os.open(".", _FOLDER, dir_fd=held)
+        finally:
+            os.close(held)
+    if os.fstat(folder).st_mode & 0o700 != 0o700:
+        os.fchmod(folder, 0o700)
+    return folder

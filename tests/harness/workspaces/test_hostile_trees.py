@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.harness.workspaces.walking import remove_tree
 from tests.driver.daemon import Daemon
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import git, new_workplace, write_repository
@@ -42,6 +46,30 @@ async def test_folders_that_lie_deep_are_removed_and_keep_no_others(driver: Driv
     await other.until_removed()
     await deep.until_removed()
     assert not deep.root.parent.exists()
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_removed_takes_nothing_else_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, outside, opens = tmp_path / "tree", tmp_path / "outside", os.open
+    for place in (tree / "inner" / "closed", outside / "closed"):
+        place.mkdir(parents=True), (place / "kept.txt").write_text("kept\n")
+    outside.chmod(0o750)
+
+    def opened(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "closed" and not (tree / "inner").is_symlink():
+            (tree / "inner").rename(tree / "moved")
+            (tree / "inner").symlink_to(outside)
+            raise PermissionError(errno.EACCES, "it cannot be read")
+        return opens(path, flags, mode, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patch, suppress(OSError):
+        patch.setattr(os, "open", opened)
+        remove_tree(tree)
+    remove_tree(tree)
+    assert not tree.exists()
+    assert (outside / "closed" / "kept.txt").read_text() == "kept\n"
+    assert outside.stat().st_mode & 0o777 == 0o750
 
 
 @pytest.mark.parametrize("where", [".gitignore", "src/.gitattributes", "inner/.git/HEAD"])
