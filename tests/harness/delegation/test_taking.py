@@ -12,14 +12,12 @@ from tests.driver.family import Cast, agent, calling, enabled, write_family
 from tests.driver.sessions import driven
 from tests.driver.workspaces import git
 from tests.fakes.provider_script import text_reply
-from tests.harness.delegation.test_workspaces import changes, child, edit, results, works
+from tests.harness.delegation.test_workspaces import changes, child, edit, results, works, workspaces
 
 pytestmark = [pytest.mark.requirement("workspaces.subagents"), pytest.mark.needs("cages")]
 
 
-def write_project(
-    root: Path, cage: dict[str, Any] | None = None, setup: str | None = None, **files: str
-) -> Path:
+def write_project(root: Path, cage: dict[str, Any] | None = None, **files: str) -> Path:
     """Write a family of which `a` has a workspace of its own, in a repository with these files."""
     tools = enabled("file.*", "edit.*", "shell.bash")
     primary = agent(
@@ -28,7 +26,7 @@ def write_project(
         subagents={"a": child("a", tools=tools)},
         **({} if cage is None else {"cage": cage}),
     )
-    write_family(root, primary, **({} if setup is None else {"workspace": {"setup": setup}}))
+    write_family(root, primary)
     for name, text in files.items():
         (root / f"{name}.txt").write_text(text)
     git(root, "init", "-q", "-b", "main"), git(root, "add", "-A"), git(root, "commit", "-qm", "first")
@@ -78,12 +76,12 @@ async def test_what_the_cage_of_the_caller_hides_is_not_named(
     cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     cage = {"fs": [{"mode": "rw", "path": "."}, {"mode": "deny", "path": "secret"}]}
-    setup = "mkdir secret; echo k > secret/key.txt; echo two > shown.txt"
-    root = write_project(tmp_path / "family", cage, setup, shown="shown\n")
-    works(cast, "a")
+    root = write_project(tmp_path / "family", cage, shown="shown\n")
+    works(cast, "a", *edit("shown\n", "two\n", "shown.txt"))
     cast.script(
         "primary",
         calling(("agent-a", {"task": "x"})),
+        text_reply("It is done."),
         changes("list"),
         changes("diff", of="a"),
         changes("apply", of="a", paths=["secret"]),
@@ -92,6 +90,11 @@ async def test_what_the_cage_of_the_caller_hides_is_not_named(
     )
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
         await driver.run("Go")
+        (place,) = await workspaces(driver)
+        hidden = Path(place["root"], "secret", "key.txt")
+        hidden.parent.mkdir()
+        hidden.write_text("k\n")
+        await driver.run("Take it")
         listed, diff, unknown, applied = (await results(driver))[1:]
     assert "shown.txt" in listed and "+two" in diff and "changes_not_found" in unknown
     assert not any("key" in said for said in (listed, diff, unknown, applied))
