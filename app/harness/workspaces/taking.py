@@ -74,17 +74,21 @@ class ChildChanges:
     async def works(self, context: ToolCallContext, run_id: str | None) -> list[ChildWork]:
         with _as_tool_errors():
             rows = await self._rows(context, run_id)
-            found = [await self._work(row) for row in rows]
-            return [one for one in found if run_id is not None or one.files or one.state == "working"]
+            found = [await self._look(row) for row in rows]
+            present = [one for one in found if one is not None]
+            return [one for one in present if run_id is not None or one.files or one.state == "working"]
 
     async def diff(self, context: ToolCallContext, run_id: str, paths: Sequence[str]) -> str:
         with _as_tool_errors():
             row = await self._ended(context, run_id)
-            sides = await self._sides(row)
-            wanted = await self._chosen(row, sides, paths)
-            if not wanted:
-                return ""
-            return await patch(sides.git, sides.base, sides.theirs, [one.path for one in wanted])
+            async with self._record.holding(row.id) as present:
+                if present.removed_at is not None:
+                    raise _not_found(run_id)
+                sides = await self._sides(present)
+                wanted = await self._chosen(present, sides, paths)
+                if not wanted:
+                    return ""
+                return await patch(sides.git, sides.base, sides.theirs, [one.path for one in wanted])
 
     def taking(
         self, context: ToolCallContext, run_id: str, paths: Sequence[str]
@@ -116,6 +120,11 @@ class ChildChanges:
                 return work
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _look(self, row: Workspace) -> ChildWork | None:
+        """Return what is in a workspace; None when it was removed meanwhile."""
+        async with self._record.holding(row.id) as present:
+            return None if present.removed_at is not None else await self._work(present)
 
     async def _rows(self, context: ToolCallContext, run_id: str | None) -> list[Workspace]:
         """Return the workspaces of the caller's subagents. Of an agent that is itself a subagent these are
