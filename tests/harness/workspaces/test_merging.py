@@ -357,10 +357,6 @@ async def test_the_hooks_of_the_user_run_for_a_merge_when_asked(place: Workplace
 async def test_no_hook_runs_that_the_merge_brings_itself(place: Workplace, project_root: Path) -> None:
     ran = project_root.parent / "ran"
     script = f"#!/bin/sh\necho $0 >> {ran}\n"
-    for name in ("githooks/pre-commit", "scripts/message"):
-        (project_root / name).parent.mkdir()
-        (project_root / name).write_text(script), (project_root / name).chmod(0o755)
-    (project_root / "githooks" / "commit-msg").symlink_to("../scripts/message")
     git(project_root, "config", "core.hooksPath", "githooks")
     for name in ("githooks/pre-commit", "scripts/message", ".pre-commit-config.yaml", "web/.husky/pre-push"):
         new = place.root / name
@@ -370,6 +366,11 @@ async def test_no_hook_runs_that_the_merge_brings_itself(place: Workplace, proje
         assert refused["details"] == {"reason": "hooks_not_possible", "paths": [name]}
         assert "review" in refused["message"]
         new.unlink()
+        if name == "githooks/pre-commit":  # the next is one that a hook is a link to
+            (project_root / "githooks").mkdir()
+            (project_root / "githooks" / "commit-msg").symlink_to("../scripts/message")
+    (project_root / "githooks" / "pre-commit").write_text(script)
+    (project_root / "githooks" / "pre-commit").chmod(0o755)
     (place.root / "githooks" / "pre-commit").write_text("an agent's")
     git(project_root, "config", "--unset", "core.hooksPath")
     (project_root / ".git" / "hooks" / "pre-commit").symlink_to("../../githooks/pre-commit")
