@@ -25,9 +25,14 @@ from app.harness.workspaces.tools import Tools, words
 from app.harness.workspaces.trees import differences
 from app.states import WORKABLE, WorkspaceState
 from app.storage.models import Workspace
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.contract.ports import CHANGES_TOOL
 from app.tools.processes.git_commands import GitProblem
 
 log = logging.getLogger("kaged.workspaces")
+
+MAX_OF_SESSION = 32
+"""How many workspaces the subagents of one session may have that are not discarded."""
 
 
 class SubagentWorkspaces:
@@ -64,7 +69,7 @@ class SubagentWorkspaces:
         row = await self._as_parent(row)
         self._tending.in_use.add(row.id)
         try:
-            row = await self._record.add(row)
+            row = await self._record.add(row, lambda uow: _require_room(uow, parent.session_id))
             self._making.begin(row)
             await self._making.noted(row.id)
             _require(await self._record.get(row.id), WorkspaceState.CREATING, *WORKABLE)
@@ -143,6 +148,18 @@ class SubagentWorkspaces:
         if not self._making.stopped:
             await self._tending.give_up(row)
         self._tending.look_soon()
+
+
+def _require_room(uow: UnitOfWork, session_id: str) -> None:
+    """Raise `Conflict` when the subagents of a session have as many workspaces as they may."""
+    rows = uow.workspaces.of_subagents(session_id)
+    held = [one for one in rows if one.state != WorkspaceState.DISCARDED.value]
+    if len(held) >= MAX_OF_SESSION:
+        raise Conflict(
+            f"The subagents of this session have {len(held)} workspaces, and may have no more: apply or "
+            f"discard the changes of some with {CHANGES_TOOL}.",
+            reason="too_many_workspaces",
+        )
 
 
 def _require(row: Workspace, *states: WorkspaceState) -> None:

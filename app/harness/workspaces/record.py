@@ -56,10 +56,12 @@ class WorkspaceRecord:
     async def of_session(self, session_id: str) -> Workspace | None:
         return await self.storage.read(lambda uow: uow.workspaces.of_session(session_id))
 
-    async def add(self, row: Workspace) -> Workspace:
-        """Store a new workspace by itself; that of a session is stored with the session."""
+    async def add(self, row: Workspace, require: Callable[[UnitOfWork], None]) -> Workspace:
+        """Store a new workspace by itself, unless `require` raises; that of a session is stored with the
+        session."""
 
         def statements(uow: UnitOfWork) -> Workspace:
+            require(uow)
             uow.workspaces.add(row)
             found = uow.workspaces.get(row.id)
             assert found is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.workspaces import taking
+from app.harness.workspaces import children, taking
 from tests.driver.family import Cast, agent, calling, enabled, write_family
 from tests.driver.sessions import driven
 from tests.driver.workspaces import git
@@ -99,3 +99,25 @@ async def test_what_the_cage_of_the_caller_hides_is_not_named(
     assert "shown.txt" in listed and "+two" in diff and "changes_not_found" in unknown
     assert not any("key" in said for said in (listed, diff, unknown, applied))
     assert '"applied":["shown.txt"]' in applied and not (root / "secret").exists()
+
+
+async def test_a_session_has_no_more_workspaces_than_it_may(
+    cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "MAX_OF_SESSION", 1)
+    root = write_project(tmp_path / "family")
+    new = ("file_create", {"path": "new.txt", "content": "new\n"})
+    cast.script("a", calling(new), text_reply("a is done."), calling(new), text_reply("a is done."))
+    cast.script(
+        "primary",
+        calling(("agent-a", {"task": "x"})),
+        calling(("agent-a", {"task": "x"})),
+        changes("discard", of="a"),
+        calling(("agent-a", {"task": "x"})),
+        text_reply("Done."),
+    )
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        await driver.run("Go")
+        first, refused, _, third = await results(driver)
+    assert '"changed":1' in first and '"changed":1' in third
+    assert "have 1 workspaces, and may have no more: apply or discard" in refused
