@@ -243,7 +243,7 @@ class Making:
             row, found, columns = await self._tools.outfit.fit(row, section, fitting)
             detail = " ".join((*notes, *found)) or None
             columns |= {"base_commit": made.base_commit, "detail": detail, "journal": None}
-            row = await self._record.move(row, S.READY, columns)
+            row = await self._record.move(row, S.READY, columns, only_from=S.CREATING)
             self._measure_soon(row)  # a session need not wait for it
         except asyncio.CancelledError:
             raise  # the row says that it is being made: the next start makes it
@@ -295,7 +295,7 @@ class Making:
                 left = f"{why}. What is left of it cannot be removed: {words(problem)}"
                 columns = {"detail": left[:1000]}
         try:
-            await self._record.move(row, S.BROKEN, {**columns, "journal": None})
+            await self._record.move(row, S.BROKEN, {**columns, "journal": None}, only_from=S.CREATING)
         except KagedError as problem:
             log.warning("the workspace %s is not stored as broken: %s", row.id, problem.message)
 

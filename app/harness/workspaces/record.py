@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.errors import NotFound
+from app.errors import Conflict, NotFound
 from app.events.payload import Origin
 from app.events.sessions import WorkspaceUpdated
 from app.harness.stream.event_hub import EventHub
@@ -69,16 +69,29 @@ class WorkspaceRecord:
 
         return self._stored(await self.storage.write(statements, durable=True))
 
-    async def move(self, row: Workspace, target: WorkspaceState, columns: Columns | None = None) -> Workspace:
-        """Store another state with other columns. Raises `Conflict` when the move is not legal by now."""
-        return await self._store(row, target, None, columns or {})
+    async def move(
+        self,
+        row: Workspace,
+        target: WorkspaceState,
+        columns: Columns | None = None,
+        *,
+        only_from: WorkspaceState | None = None,
+    ) -> Workspace:
+        """Store another state with other columns. Raises `Conflict` when the move is not legal by now, or the
+        present state is not `only_from`."""
+        return await self._store(row, target, None, columns or {}, only_from)
 
     async def note(self, row: Workspace, columns: Columns, step: str | None = None) -> Workspace:
         """Store columns in the state that it has; `step` says to clients what is done now."""
-        return await self._store(row, None, step, columns)
+        return await self._store(row, None, step, columns, None)
 
     async def _store(
-        self, row: Workspace, target: WorkspaceState | None, step: str | None, columns: Columns
+        self,
+        row: Workspace,
+        target: WorkspaceState | None,
+        step: str | None,
+        columns: Columns,
+        only_from: WorkspaceState | None,
     ) -> Workspace:
         changed: list[Workspace] = []
 
@@ -86,6 +99,12 @@ class WorkspaceRecord:
             present = uow.workspaces.get(row.id)
             if present is None:
                 raise NotFound(f"There is no workspace {row.id}.")
+            if only_from is not None and present.state != only_from.value:
+                raise Conflict(
+                    f"The workspace is {present.state} by now.",
+                    reason="invalid_transition",
+                    details={"state": present.state, "legal": []},
+                )
             values = {**columns, "updated_at": now_ms()}
             if target is not None:
                 values["state"] = move(WorkspaceState(present.state), target).value

@@ -70,7 +70,7 @@ class Tending:
             if self._projects.find(row.project_id) is not None and self._tools.holds(row):
                 if row.state == S.CREATING.value:
                     if row.run_id is None:  # no run waits for that of a subagent: `look` gives it up
-                        self._making.begin(row)
+                        await self._begin(row)
                 elif row.journal is not None:
                     await self._recover_step(row)
         await self._making.seeds.tidy(project_id)
@@ -123,7 +123,7 @@ class Tending:
                 continue
             if row.state == S.CREATING.value:
                 if row.run_id is None:
-                    self._making.begin(row)  # a request that ended too early had stored it
+                    await self._begin(row)  # a request that ended too early had stored it
                 elif row.id not in self.in_use:
                     await self.give_up(row)
                 continue
@@ -156,6 +156,15 @@ class Tending:
         except (GitProblem, OSError) as problem:
             log.warning("the workspace %s stays: %s", row.id, words(problem))
             return False
+
+    async def _begin(self, row: Workspace) -> None:
+        """Make a workspace, unless it is given up by now: the row was read some time ago."""
+        try:
+            async with self._record.holding(row.id) as present:
+                if present.state == S.CREATING.value:
+                    self._making.begin(present)
+        except KagedError as problem:
+            log.warning("the workspace %s is not made for now: %s", row.id, problem.message)
 
     async def give_up(self, row: Workspace) -> None:
         """Make the workspace of a subagent no further, for which nobody waits any more. Does not raise."""
