@@ -13,6 +13,7 @@ import os
 import shutil
 from pathlib import Path
 
+from app.harness.workspaces.copying import to_its_end
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.trees import SECONDS
 from app.ids import new_id
@@ -28,7 +29,7 @@ async def take_in(git: GitFolder, objects: Path, commit: str, known: str) -> Non
         return
     folder = git.git / f"taken-{new_id('wks')}"
     packs = folder / "pack"
-    await asyncio.to_thread(packs.mkdir, parents=True)
+    await to_its_end(lambda: packs.mkdir(parents=True))
     try:
         await git.run(
             ["pack-objects", "--revs", "--non-empty", "-q", str(packs / "pack")],
@@ -41,9 +42,9 @@ async def take_in(git: GitFolder, objects: Path, commit: str, known: str) -> Non
             await asyncio.to_thread(pack.with_suffix(".idx").unlink)
             await git.run(["index-pack", str(pack)], seconds=SECONDS)
         for pack in made:
-            await asyncio.to_thread(_place, pack, git.git / "objects" / "pack")
+            await to_its_end(_place, pack, git.git / "objects" / "pack")
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await to_its_end(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _borrowing(objects: Path) -> dict[str, str]:

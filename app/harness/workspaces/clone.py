@@ -7,13 +7,13 @@ git is given repositories that hold only what is written here.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from app.harness.workspaces.copying import to_its_end
 from app.harness.workspaces.git_folder import GitFolder, initial_files, write_files
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository
@@ -42,12 +42,12 @@ async def make_folder(layout: Layout) -> None:
         remove_tree(layout.folder)
         layout.tree.mkdir(parents=True, mode=0o700)
 
-    await asyncio.to_thread(make)
+    await to_its_end(make)
 
 
 async def prepare(layout: Layout, repository: Repository | None) -> None:
     """Make the daemon's repository of a workspace; it borrows the objects of the user's."""
-    await asyncio.to_thread(_prepare, layout, repository)
+    await to_its_end(_prepare, layout, repository)
 
 
 def _prepare(layout: Layout, repository: Repository | None) -> None:
@@ -77,7 +77,7 @@ async def check_out(git: GitFolder, layout: Layout, commit: str) -> None:
 async def give_repository(layout: Layout, repository: Repository | None, begun: Begun) -> None:
     """Give the tree a repository of its own, on the branch, with an index that knows the files. It is there
     whole or not at all."""
-    await asyncio.to_thread(_give_repository, layout, repository, begun)
+    await to_its_end(_give_repository, layout, repository, begun)
 
 
 def _give_repository(layout: Layout, repository: Repository | None, begun: Begun) -> None:

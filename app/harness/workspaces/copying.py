@@ -1,7 +1,7 @@
 """Copies of folders: by reference where the file system has that, without following links.
 
 Owns: copying, how much of it there may be, and its end when nobody waits for it. Never: what is copied.
-Blocks, but for `stoppable`.
+Blocks, but for `stoppable` and `to_its_end`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.errors import Conflict
 
@@ -53,6 +53,12 @@ async def stoppable(work: Callable[[threading.Event], T]) -> T:
                 await asyncio.wait({running})
         running.exception()
         raise
+
+
+async def to_its_end(work: Callable[..., T], *given: Any) -> T:
+    """Run `work` in a thread. When this is cancelled, its end is awaited: what comes next may remove what it
+    writes."""
+    return await stoppable(lambda _: work(*given))
 
 
 def copy_tree(source: Path, target: Path, bounds: CopyBounds) -> int:

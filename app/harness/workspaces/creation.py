@@ -14,7 +14,7 @@ from threading import Event
 
 from app.errors import Conflict
 from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, take_packs
-from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable
+from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable, to_its_end
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
@@ -132,7 +132,7 @@ class Creation:
             return await self._working(layout, repository, folder)
         assert wish.commit is not None
         if wish.seed is not None:
-            await asyncio.to_thread(take_packs, wish.seed, layout)
+            await to_its_end(take_packs, wish.seed, layout)
         return wish.commit
 
     async def _pinned(self, wish: Wish, repository: Repository, folder: GitFolder) -> str | None:
@@ -203,7 +203,7 @@ class Creation:
             if repository is not None and workspace_id in await self._pins.all(git):
                 await self._pins.remove(repository, workspace_id)
         finally:
-            await asyncio.to_thread(_remove, layout)
+            await to_its_end(_remove, layout)
 
 
 def without_project(prefix: str, commit: str) -> Conflict:

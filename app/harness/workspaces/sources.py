@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 
 from app.harness.workspaces.agents_commits import take_in
+from app.harness.workspaces.copying import to_its_end
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.snapshots import SECONDS, Snapshots
@@ -36,7 +37,7 @@ async def state_of(folder: GitFolder, source: Source, pinned: str | None) -> str
     own = await asyncio.to_thread(alternates.read_bytes) if alternates.exists() else b""
     # Of the clone, which its agents write, nothing is borrowed: its commits are named anew.
     daemons = alternate(source.layout.git / "objects")
-    await asyncio.to_thread(alternates.write_bytes, own + daemons)
+    await to_its_end(alternates.write_bytes, own + daemons)
     try:
         head = await _head(folder, source)
         await take_in(folder, source.layout.own_git / "objects", head, source.base_commit)
@@ -46,7 +47,7 @@ async def state_of(folder: GitFolder, source: Source, pinned: str | None) -> str
             commit = await commit_tree(folder, tree, [head], WHAT_CAME_ALONG)
         await take_over(folder, commit, pinned)
     finally:
-        await asyncio.to_thread(alternates.write_bytes, own)
+        await to_its_end(alternates.write_bytes, own)
     return commit
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,12 +13,15 @@ from typing import Any
 import pytest
 
 from app.config import WorkspaceSettings
+from app.harness.workspaces import clone
+from app.harness.workspaces.clone import Begun, give_repository, make_folder, prepare
+from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tending import Tending
 from app.storage.models import Workspace
 
-pytestmark = pytest.mark.requirement("workspaces.removal")
+pytestmark = pytest.mark.requirement("workspaces.recovery")
 
 
 class Store:
@@ -113,3 +118,35 @@ async def test_what_is_given_up_while_it_is_made_does_not_come_back(store: Store
     await making.finished("wks_1")
     assert store.row.state == "discarded" and left == ["nothing"]
     await making.aclose()
+
+
+STEPS: dict[str, Callable[[Layout], Awaitable[None]]] = {
+    "remove_tree": make_folder,
+    "write_files": lambda layout: prepare(layout, None),
+    "shutil": lambda layout: give_repository(layout, None, Begun("0" * 40, "kaged/x")),
+}
+
+
+@pytest.mark.parametrize("where", STEPS)
+async def test_a_step_that_is_cancelled_ends_with_its_thread(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work(*_: object, **__: object) -> None:
+        begun.set()
+        assert go.wait(60)
+
+    layout = Layout(tmp_path / "wks_1")
+    (layout.git / "objects" / "pack").mkdir(parents=True), layout.tree.mkdir()
+    layout.index.touch(), (layout.git / "objects" / "pack" / "one.pack").touch()
+    monkeypatch.setattr(clone, where, SimpleNamespace(copyfile=work) if where == "shutil" else work)
+    task = asyncio.ensure_future(STEPS[where](layout))
+    assert await asyncio.to_thread(begun.wait, 60)
+    task.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    ended_before = task.done()
+    go.set()
+    await asyncio.wait({task})
+    assert task.cancelled() and not ended_before
