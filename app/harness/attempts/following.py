@@ -47,24 +47,26 @@ class Following:
         self._moved: dict[str, None] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._closed = False
         hub.listen(self._on_frame, self._note)
 
     async def start(self, project_id: str | None = None) -> None:
         """Follow the attempts that are stored; those of one project when given."""
         for group, attempts in await self._record.in_state(AttemptsState.OPEN, project_id):
             self.follow(group, attempts)
-        if self._task is None:
-            self._task = asyncio.create_task(self._follow(), name="attempts")
 
     def follow(self, group: AttemptGroup, attempts: list[Attempt]) -> None:
         """Follow the attempts of a group."""
-        if group.asked_check is None:
+        if group.asked_check is None or self._closed:
             return
+        if self._task is None:  # a daemon that shares its database may never have started what was stored
+            self._task = asyncio.create_task(self._follow(), name="attempts")
         for attempt in attempts:
             self._followed.add(attempt.session_id)
             self._note(attempt.session_id)
 
     async def aclose(self) -> None:
+        self._closed = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

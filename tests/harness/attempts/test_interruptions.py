@@ -1,0 +1,88 @@
+"""Checks and picks of attempts when storage refuses, trust ends, or a pick is taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.harness.attempts.service import Attempts
+from app.harness.workspaces.running import CommandRun
+from app.harness.workspaces.service import Workspaces
+from app.storage.backup import upgrade
+from app.storage.models import Workspace
+from tests.driver.attempts import Attempted
+from tests.driver.daemon import running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
+from tests.driver.sessions import Driver
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.attempts.conftest import answer
+
+pytestmark = pytest.mark.requirement("attempts.check")
+
+
+class FakeCheck:
+    """Stands in for the caged command. It takes until `go`."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.go = asyncio.Event()
+
+    async def __call__(self, row: Workspace, command: str, seconds: float) -> CommandRun:
+        self.begun.append(row.session_id or "")
+        await self.go.wait()
+        return CommandRun(b"said\n", 0, None)
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch) -> FakeCheck:
+    found = FakeCheck()
+    monkeypatch.setattr(Workspaces, "check", found)
+    return found
+
+
+@pytest.fixture
+def attempts(driver: Driver, fake: FakeProvider) -> Attempted:
+    fake.script(*[answer] * 40)
+    return Attempted(driver.client)
+
+
+def service_of(driver: Driver) -> Attempts:
+    return driver.daemon.services.management.attempts
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.02)
+
+
+def check_states(attempts: Attempted) -> list[str]:
+    return [one["check"]["state"] for one in attempts.items]
+
+
+@pytest.mark.requirement("replicas.takeover")
+async def test_checks_run_on_a_daemon_that_shares_its_database_and_took_nothing_over(
+    tmp_path: Path,
+    postgres_url: str,
+    fake: FakeProvider,
+    check: FakeCheck,
+    settings_overrides: dict[str, Any],
+    project_root: Path,
+) -> None:
+    fake.script(*[answer] * 40)
+    await upgrade(postgres_url, tmp_path)
+    storage = {"url": postgres_url, "replicas": True, "replica_url": "http://127.0.0.1:1"}
+    check.go.set()
+    async with (
+        running_daemon(tmp_path / "data", storage=storage, **settings_overrides) as daemon,
+        daemon.client() as client,
+    ):
+        driver, attempts = Driver(daemon, client), Attempted(client)
+        await driver.load(project_root)
+        await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+        await attempts.until_done()
+        assert check_states(attempts) == ["passed"] * 2
