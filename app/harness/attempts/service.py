@@ -10,7 +10,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from app.errors import Conflict, KagedError
+from app.errors import KagedError
 from app.harness.attempts.checks import Checks
 from app.harness.attempts.comparison import Comparison, compared, with_changes
 from app.harness.attempts.following import Following
@@ -127,14 +127,17 @@ class Attempts:
     async def _pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         try:
             return await self._picking.pick(group_id, session_id, wish, actor)
-        except Conflict:  # as its merge is refused
+        finally:
             await self._follow_again(group_id)
-            raise
 
     async def _follow_again(self, group_id: str) -> None:
-        group = await self._record.group(group_id)
-        if group.state == AttemptsState.OPEN.value:
-            self._following.follow(group, await self._record.attempts(group_id))
+        """Follow the attempts of a group that is open after all: its merge was refused, or given away."""
+        try:
+            group = await self._record.group(group_id)
+            if group.state == AttemptsState.OPEN.value:
+                self._following.follow(group, await self._record.attempts(group_id))
+        except KagedError as problem:  # what became of the pick is the answer
+            log.warning("the attempts %s are not followed: %s", group_id, problem.message)
 
     async def cancel(self, group_id: str, actor: str) -> Comparison:
         """Cancel all attempts of a group that work or wait, with their checks; what is done stays so."""

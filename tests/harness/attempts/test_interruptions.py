@@ -86,3 +86,16 @@ async def test_checks_run_on_a_daemon_that_shares_its_database_and_took_nothing_
         await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
         await attempts.until_done()
         assert check_states(attempts) == ["passed"] * 2
+
+
+async def test_a_check_begins_again_after_a_pick_that_is_refused(
+    driver: Driver, attempts: Attempted, check: FakeCheck
+) -> None:
+    await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+    await until(lambda: len(check.begun) == 2)
+    await attempts.pick(attempts.ids[0], 400, into="not-there")
+    await until(lambda: len(check.begun) == 3)
+    assert check.begun[2] == attempts.ids[0]
+    check.go.set()
+    await attempts.until_done()
+    assert check_states(attempts) == ["passed"] * 2
