@@ -82,6 +82,9 @@ class Checks:
         asked = group.asked_check or {}
         try:
             await self._record.check(session_id, CheckState.RUNNING, {"run_id": run_id})
+        except Conflict:  # an attempt is being picked; when that is taken back, the check is due again
+            return
+        try:
             async with self._places:
                 row = await self._workspaces.of_session(session_id)
                 done = await self._workspaces.check(row, str(asked["command"]), float(asked["seconds"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import NotFound
+from app.errors import Conflict, NotFound
 from app.events.sessions import AttemptChecked
 from app.harness.sessions.recovery import REASON as DAEMON_RESTART
 from app.harness.stream.event_hub import EventHub
@@ -96,11 +96,14 @@ class AttemptRecord:
         return await self.storage.write(statements, durable=True)
 
     async def check(self, session_id: str, target: CheckState, checked: dict[str, Any] | None) -> None:
-        """Store another state of an attempt's check, and publish it; nothing when the attempt is gone."""
+        """Store another state of an attempt's check, and publish it; nothing when the attempt is gone. Raises
+        `Conflict` for one that begins when its group is not open any more."""
 
         def statements(uow: UnitOfWork) -> None:
             present = uow.attempts.get(session_id)
             if present is not None:
+                if target is CheckState.RUNNING:
+                    _require_open(uow, present)
                 state = move(CheckState(present.check_state), target).value
                 uow.attempts.change(session_id, check_state=state, checked=checked)
 
@@ -119,6 +122,13 @@ class AttemptRecord:
         except NotFound:  # deleted meanwhile
             return
         await stream.record([event], statements, durable=True)
+
+
+def _require_open(uow: UnitOfWork, attempt: Attempt) -> None:
+    """Raise `Conflict` when an attempt of a group is being picked, or is picked."""
+    group = uow.attempt_groups.get(attempt.group_id)
+    if group is not None and group.state != AttemptsState.OPEN.value:
+        raise Conflict(f"The attempts {group.id} are {group.state}.", reason="invalid_transition")
 
 
 def audit_of(group: AttemptGroup, event: str, actor: str, data: dict[str, Any]) -> AuditEvent:

@@ -12,6 +12,7 @@ import pytest
 from app.harness.attempts.service import Attempts
 from app.harness.workspaces.running import CommandRun
 from app.harness.workspaces.service import Workspaces
+from app.states import CheckState
 from app.storage.backup import upgrade
 from app.storage.models import Workspace
 from tests.driver.attempts import Attempted
@@ -99,3 +100,24 @@ async def test_a_check_begins_again_after_a_pick_that_is_refused(
     check.go.set()
     await attempts.until_done()
     assert check_states(attempts) == ["passed"] * 2
+
+
+async def test_no_check_begins_once_an_attempt_is_being_picked(
+    driver: Driver, attempts: Attempted, check: FakeCheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+    await until(lambda: len(check.begun) == 2)
+    service, first = service_of(driver), attempts.ids[0]
+    group = await service._record.group(attempts.group["id"])
+    run_id = (await service.stored(group.id)).items[0].run_id or ""
+    stop = service._checks.stop
+
+    async def stop_while_another_begins(session_id: str, target: CheckState = CheckState.STOPPED) -> None:
+        await stop(session_id, target)
+        if session_id == first:  # as one that was found due a moment before
+            await service._checks.begin(group, first, run_id)
+            await until(lambda: check.begun.count(first) == 2 or not service._checks.runs(first))
+
+    monkeypatch.setattr(service._checks, "stop", stop_while_another_begins)
+    await attempts.pick(first)
+    assert check.begun.count(first) == 1
