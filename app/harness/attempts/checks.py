@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +24,7 @@ from app.storage.models import AttemptGroup
 log = logging.getLogger("kaged.attempts")
 
 AT_ONCE = 2
+RETRY_SECONDS = 5.0
 KEPT_BYTES = 16 * 1024
 
 
@@ -34,8 +36,13 @@ class Checks:
         self._workspaces = workspaces
         self._redactor = redactor
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[bool]] = {}
         self._closed = False
+        self._not_stored: Callable[[str], None] = lambda _: None
+
+    def listen(self, not_stored: Callable[[str], None]) -> None:
+        """Let somebody hear of each attempt whose check could not be stored, a while after it."""
+        self._not_stored = not_stored
 
     def runs(self, session_id: str) -> bool:
         return session_id in self._tasks
@@ -44,9 +51,15 @@ class Checks:
         """Check an attempt after its run, unless that is under way."""
         if self._closed or session_id in self._tasks:
             return
-        task = asyncio.create_task(self._check(group, session_id, run_id), name=f"check {session_id}")
-        self._tasks[session_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(session_id, None))
+        check = self._check_or_wait(group, session_id, run_id)
+        task = self._tasks[session_id] = asyncio.create_task(check, name=f"check {session_id}")
+
+        def over(_: asyncio.Task[bool]) -> None:
+            self._tasks.pop(session_id, None)
+            if not (task.cancelled() or task.result()):
+                self._not_stored(session_id)
+
+        task.add_done_callback(over)
 
     async def stop(self, session_id: str, target: CheckState = CheckState.STOPPED) -> None:
         """End a check that runs, and store that it was stopped, or (`NONE`) that it is due once more."""
@@ -78,6 +91,18 @@ class Checks:
 
     # -- inside -----------------------------------------------------------------------------
 
+    async def _check_or_wait(self, group: AttemptGroup, session_id: str, run_id: str) -> bool:
+        """Check an attempt; False, after a while, when the storage has refused what became of it."""
+        try:
+            await self._check(group, session_id, run_id)
+        except Exception as problem:  # the attempt must not wait for its check for ever
+            known = isinstance(problem, KagedError)
+            why = None if known else problem
+            log.error("the check of %s could not be stored: %s", session_id, problem, exc_info=why)
+            await asyncio.sleep(RETRY_SECONDS)
+            return False
+        return True
+
     async def _check(self, group: AttemptGroup, session_id: str, run_id: str) -> None:
         asked = group.asked_check or {}
         try:
@@ -101,7 +126,4 @@ class Checks:
             "problem": done.problem,
         }
         passed = done.problem is None
-        try:
-            await self._record.check(session_id, CheckState.PASSED if passed else CheckState.FAILED, checked)
-        except KagedError as problem:
-            log.error("the check of %s could not be stored: %s", session_id, problem.message)
+        await self._record.check(session_id, CheckState.PASSED if passed else CheckState.FAILED, checked)

@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 
 from app.errors import KagedError
-from app.harness.attempts.checks import Checks
+from app.harness.attempts.checks import RETRY_SECONDS, Checks
 from app.harness.attempts.record import AttemptRecord
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import Frame
@@ -22,7 +22,6 @@ from app.storage.unit_of_work import UnitOfWork
 
 log = logging.getLogger("kaged.attempts")
 
-RETRY_SECONDS = 5.0
 _MOVES = frozenset({"session.state", "run.ended"})
 _CHECKED_AFTER = (WorkflowRunState.SUCCEEDED, WorkflowRunState.FAILED)
 
@@ -49,6 +48,7 @@ class Following:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         hub.listen(self._on_frame, self._note)
+        checks.listen(self._note)
 
     async def start(self, project_id: str | None = None) -> None:
         """Follow the attempts that are stored; those of one project when given."""
@@ -88,22 +88,26 @@ class Following:
             self._wake.clear()
             try:
                 while self._moved:
-                    session_id = next(iter(self._moved))
-                    await self._look_at(session_id)
+                    await self._look_at_next()
             except KagedError as problem:
                 log.error("an attempt could not be followed: %s", problem.message)
                 await asyncio.sleep(RETRY_SECONDS)
                 self._wake.set()
             except Exception:  # one attempt must not keep the others from being followed
                 log.exception("an attempt could not be followed")
+                self._wake.set()
 
-    async def _look_at(self, session_id: str) -> None:
-        self._moved.pop(session_id, None)
+    async def _look_at_next(self) -> None:
+        session_id = next(iter(self._moved))
+        del self._moved[session_id]
         try:
-            seen = await self._record.storage.read(lambda uow: _seen(uow, session_id))
+            await self._look_at(session_id)
         except KagedError:
             self._moved[session_id] = None
             raise
+
+    async def _look_at(self, session_id: str) -> None:
+        seen = await self._record.storage.read(lambda uow: _seen(uow, session_id))
         if seen is None or seen.group.state == AttemptsState.PICKED.value:
             self._followed.discard(session_id)
             await self._checks.stop(session_id)

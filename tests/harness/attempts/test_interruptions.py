@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.harness.attempts import checks, following
 from app.harness.attempts.service import Attempts
 from app.harness.workspaces.running import CommandRun
 from app.harness.workspaces.service import Workspaces
@@ -121,3 +122,31 @@ async def test_no_check_begins_once_an_attempt_is_being_picked(
     monkeypatch.setattr(service._checks, "stop", stop_while_another_begins)
     await attempts.pick(first)
     assert check.begun.count(first) == 1
+
+
+async def tell_database(driver: Driver, statement: str) -> None:
+    await driver.daemon.services.storage.write(lambda uow: uow.runs.connection.exec_driver_sql(statement))
+
+
+@pytest.mark.parametrize("state", ["running", "passed"])
+async def test_a_check_that_the_storage_refuses_runs_again(
+    driver: Driver,
+    attempts: Attempted,
+    check: FakeCheck,
+    state: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for module in (checks, following):
+        monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
+    check.go.set()
+    refuse = (
+        f"BEFORE UPDATE ON attempts WHEN NEW.check_state = '{state}' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    await tell_database(driver, f"CREATE TRIGGER refuse {refuse}")
+    await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+    await until(lambda: all(f"the check of {one} could not be stored" in caplog.text for one in attempts.ids))
+    assert (await attempts.look())["state"] == "running"
+    await tell_database(driver, "DROP TRIGGER refuse")
+    await attempts.until_done()
+    assert check_states(attempts) == ["passed"] * 2
