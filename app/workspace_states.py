@@ -73,7 +73,7 @@ CHECK_MOVES: Mapping[CheckState, frozenset[CheckState]] = {
     _C.RUNNING: frozenset({_C.RUNNING, _C.PASSED, _C.FAILED, _C.STOPPED, _C.NONE}),
     _C.PASSED: frozenset({_C.RUNNING, _C.STOPPED}),
     _C.FAILED: frozenset({_C.RUNNING, _C.STOPPED}),
-    _C.STOPPED: frozenset({_C.RUNNING}),
+    _C.STOPPED: frozenset({_C.RUNNING, _C.STOPPED}),
 }
 """A check that a restart has interrupted begins again; another run of the session makes it due again."""
 

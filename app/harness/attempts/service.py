@@ -146,10 +146,14 @@ class Attempts:
     async def _cancel(self, group_id: str, actor: str) -> Comparison:
         await self._record.group(group_id)
         attempts = await self._record.attempts(group_id)
-        await asyncio.gather(*(self._picking.stop(one, actor) for one in attempts))
-        for one in (await self.stored(group_id)).items:
-            if one.state == "checking" and one.run_id is not None:
-                await self._checks.hold(one.session.id, one.run_id)
+        stops = [self._picking.stop(one, actor) for one in attempts]
+        ends = await asyncio.gather(*stops, return_exceptions=True)
+        due = [one for one in (await self.stored(group_id)).items if one.state == "checking"]
+        holds = [self._checks.hold(one.session.id, one.run_id) for one in due if one.run_id is not None]
+        ends += await asyncio.gather(*holds, return_exceptions=True)
+        for end in ends:  # each was tried: one that fails keeps no other from being stopped
+            if end is not None:
+                raise end
         return await self.get(group_id)
 
     # -- inside -----------------------------------------------------------------------------

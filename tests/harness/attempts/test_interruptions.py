@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.errors import Conflict
 from app.harness.attempts import checks, following
 from app.harness.attempts.service import Attempts
 from app.harness.workspaces.running import CommandRun
@@ -150,3 +151,29 @@ async def test_a_check_that_the_storage_refuses_runs_again(
     await tell_database(driver, "DROP TRIGGER refuse")
     await attempts.until_done()
     assert check_states(attempts) == ["passed"] * 2
+
+
+async def test_attempts_are_cancelled_again_and_one_that_cannot_be_stored_keeps_no_other_from_it(
+    driver: Driver, attempts: Attempted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = service_of(driver)
+    await service._following.aclose()  # so that checks are due and none begins
+    await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+    for _ in range(2):
+        await attempts.until(lambda group: all(one["state"] == "checking" for one in group["attempts"]))
+        await attempts.cancel()
+        assert (attempts.states, check_states(attempts)) == (["succeeded"] * 2, ["stopped"] * 2)
+        for one in attempts.ids:
+            await attempts.call("POST", f"/sessions/{one}/messages", 201, content="Once more.")
+    await attempts.until(lambda group: all(one["state"] == "checking" for one in group["attempts"]))
+    store = service._record.check
+
+    async def refuse_first(session_id: str, target: CheckState, checked: dict[str, Any] | None) -> None:
+        if session_id == attempts.ids[0]:
+            raise Conflict("refused", reason="test")
+        await store(session_id, target, checked)
+
+    monkeypatch.setattr(service._record, "check", refuse_first)
+    await attempts.call("POST", f"/attempts/{attempts.group['id']}/cancel", 409)
+    await attempts.look()
+    assert attempts.states == ["checking", "succeeded"]
