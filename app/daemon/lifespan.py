@@ -306,13 +306,12 @@ async def _decisions(
 ) -> ProjectDecisions:
     hooks, languages, worktrees = resources.hooks, resources.code.languages, resources.notes.worktrees
     forwarding = None if ownership is None else Forwarding(ownership, await DaemonClient.open())
-    workflows = management.workflows
 
     async def carry(project_id: str, before: Path, after: Path) -> None:
         await worktrees.move(before, after)
         await management.folders.workspaces.follow(project_id, before, after)
 
-    return ProjectDecisions(loader, sessions, workflows, hooks, languages, carry, ownership, forwarding)
+    return ProjectDecisions(loader, sessions, management, hooks, languages, carry, ownership, forwarding)
 
 
 def _tools(

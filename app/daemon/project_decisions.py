@@ -14,19 +14,19 @@ from pathlib import Path
 from app.bridges.lsp.manager import LanguageServers
 from app.daemon.forwarding import Forwarding
 from app.daemon.ownership import Ownership
+from app.daemon.project_management import ProjectManagement
 from app.errors import Conflict
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.projects.loaded_project import LoadedProject
 from app.harness.projects.project_loader import ProjectLoader
 from app.harness.sessions.session_manager import SessionManager
-from app.harness.workflows.service import WorkflowService
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectDecisions:
     loader: ProjectLoader
     sessions: SessionManager
-    workflows: WorkflowService
+    management: ProjectManagement
     hooks: PluginHooks
     languages: LanguageServers
     carry: Callable[[str, Path, Path], Awaitable[None]]
@@ -41,15 +41,16 @@ class ProjectDecisions:
 
         Raises `NotFound`, `Conflict` (`project_changed`), `ProjectFileInvalid`."""
         project = await self.loader.trust(project_id, digest, always=always, actor=actor)
-        await self.workflows.watch.serve()
+        await self.management.workflows.watch.serve()
         return project
 
     async def withdraw(self, project_id: str, *, actor: str) -> LoadedProject:
-        """Let nothing of a project act any more: its runs are cancelled, its plugins and servers end.
+        """Let nothing of a project act any more: its runs are cancelled, its checks, plugins and servers end.
 
         Raises `NotFound`, `Conflict` (`trusted_by_settings`)."""
         project = await self.loader.distrust(project_id, actor=actor)
         await self.sessions.stop_project(project_id, actor)
+        await self.management.attempts.stop_checks(project_id)
         await self.hooks.end_project(project_id)
         await self.languages.close_project(project_id)
         return project

@@ -156,6 +156,11 @@ class Attempts:
                 raise end
         return await self.get(group_id)
 
+    async def stop_checks(self, project_id: str) -> None:
+        """End the checks of a project."""
+        for _, attempts in await self._record.in_state(AttemptsState.OPEN, project_id):
+            await asyncio.gather(*(self._checks.stop(one.session_id) for one in attempts))
+
     # -- inside -----------------------------------------------------------------------------
 
     async def _followed(self, begun: Coroutine[Any, Any, Started]) -> Started:

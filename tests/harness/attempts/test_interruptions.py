@@ -177,3 +177,26 @@ async def test_attempts_are_cancelled_again_and_one_that_cannot_be_stored_keeps_
     await attempts.call("POST", f"/attempts/{attempts.group['id']}/cancel", 409)
     await attempts.look()
     assert attempts.states == ["checking", "succeeded"]
+
+
+@pytest.mark.requirement("security.trust")
+async def test_withdrawn_trust_stops_checks(
+    tmp_path: Path,
+    fake: FakeProvider,
+    check: FakeCheck,
+    settings_overrides: dict[str, Any],
+    project_root: Path,
+) -> None:
+    fake.script(*[answer] * 40)
+    settings = {**settings_overrides, "projects": {"trusted": []}}
+    async with running_daemon(tmp_path / "data", **settings) as daemon, daemon.client() as client:
+        driver, attempts = Driver(daemon, client), Attempted(client)
+        await driver.load(project_root)
+        at = f"/projects/{driver.project_id}"
+        found = await driver.call("GET", at)
+        await driver.call("POST", f"{at}/trust", {"digest": found["trust"]["digest"]})
+        await attempts.start(driver.project_id, "Fix it.", n=2, check="true")
+        await until(lambda: len(check.begun) == 2)
+        await driver.call("DELETE", f"{at}/trust")
+        await attempts.look()
+        assert (attempts.group["state"], check_states(attempts)) == ("done", ["stopped"] * 2)
