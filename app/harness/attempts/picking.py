@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from app.errors import Conflict, KagedError, NotFound
+from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.harness.attempts.checks import Checks
 from app.harness.attempts.record import AttemptRecord
 from app.harness.issues.author import Author
@@ -86,8 +86,9 @@ class Picking:
         try:
             await self._checks.stop(session_id, CheckState.NONE)
             merged = await self._workspaces.merge(row, wish, actor)
-        except BaseException:
-            await asyncio.shield(self._settle(group_id, actor))
+        except BaseException as problem:
+            refused = isinstance(problem, (Conflict, ValidationFailed))
+            await asyncio.shield(self._settle(group_id, actor, refused=refused))
             raise
         if merged.given:  # the conflicts are the agent's now, and nothing is picked yet
             return Picked(await self._back(group_id), merged, ())
@@ -113,9 +114,9 @@ class Picking:
             except KagedError as problem:
                 log.warning("the pick of %s could not be finished: %s", group.id, problem.message)
 
-    async def _settle(self, group_id: str, actor: str) -> None:
+    async def _settle(self, group_id: str, actor: str, *, refused: bool = False) -> None:
         """Finish a pick whose merge was carried out, and take any other back. One whose merge is still under
-        way stays as it is."""
+        way stays as it is. A merge that was `refused` was not this pick's, whatever was merged meanwhile."""
         group = await self._record.group(group_id)
         journal = group.journal or {}
         if group.state != AttemptsState.PICKING.value:
@@ -123,7 +124,7 @@ class Picking:
         row = await self._workspaces.find(str(journal.get("session_id")))
         if row is not None and row.state == WorkspaceState.MERGING.value:
             return
-        if row is not None and _merged_at(row) != journal.get("merged_at"):
+        if row is not None and not refused and _merged_at(row) != journal.get("merged_at"):
             await self._finish(group_id, str(journal["session_id"]), actor)
         else:
             await self._back(group_id)
@@ -132,9 +133,16 @@ class Picking:
         return await self._record.move(group_id, AttemptsState.OPEN, {"journal": None})
 
     async def _finish(self, group_id: str, session_id: str, actor: str) -> AttemptGroup:
+        failures: list[KagedError] = []
         for attempt in await self._record.attempts(group_id):
             if attempt.session_id != session_id:
-                await self._discard(attempt, actor)
+                try:
+                    await self._discard(attempt, actor)
+                except KagedError as problem:  # it keeps no other from being discarded
+                    log.warning("%s could not be discarded: %s", attempt.session_id, problem.message)
+                    failures.append(problem)
+        if failures:
+            raise failures[0]  # the group stays `picking`: the next pick, or start, tries again
         return await self._record.picked(group_id, session_id, actor)
 
     # -- the others -------------------------------------------------------------------------

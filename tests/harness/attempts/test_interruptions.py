@@ -14,7 +14,7 @@ from app.harness.attempts import checks, following
 from app.harness.attempts.service import Attempts
 from app.harness.workspaces.running import CommandRun
 from app.harness.workspaces.service import Workspaces
-from app.states import CheckState
+from app.states import AttemptsState, CheckState
 from app.storage.backup import upgrade
 from app.storage.models import Workspace
 from tests.driver.attempts import Attempted
@@ -200,3 +200,49 @@ async def test_withdrawn_trust_stops_checks(
         await driver.call("DELETE", f"{at}/trust")
         await attempts.look()
         assert (attempts.group["state"], check_states(attempts)) == ("done", ["stopped"] * 2)
+
+
+@pytest.mark.requirement("attempts.pick")
+async def test_a_refused_pick_discards_nothing_although_the_attempt_was_merged_meanwhile(
+    driver: Driver, attempts: Attempted, project_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await attempts.start(driver.project_id, "Fix it.", n=2)
+    await attempts.until_done()
+    record, first = service_of(driver)._record, attempts.ids[0]
+    move, place = record.move, (await attempts.root(first)) / "result.txt"
+
+    async def move_after_a_merge(group_id: str, target: AttemptsState, *more: Any) -> Any:
+        if target is AttemptsState.PICKING:
+            await attempts.call("POST", f"/sessions/{first}/workspace/merge", strategy="squash")
+            place.write_text("an agent's\n")
+            (project_root / "result.txt").write_text("the user's\n")
+        return await move(group_id, target, *more)
+
+    monkeypatch.setattr(record, "move", move_after_a_merge)
+    await attempts.pick(first, 409)
+    assert (await attempts.look())["state"] == "done"
+    assert await attempts.workspaces() == ["merged", "ready"]
+
+
+@pytest.mark.requirement("attempts.pick")
+async def test_an_attempt_that_cannot_be_discarded_keeps_no_other_from_it(
+    driver: Driver, attempts: Attempted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await attempts.start(driver.project_id, "Fix it.", n=3)
+    await attempts.until_done()
+    first, second, _ = attempts.ids
+    discard = Workspaces.discard
+
+    async def refuse_second(workspaces: Workspaces, row: Workspace) -> Workspace:
+        if row.session_id == second:
+            raise Conflict("refused", reason="test")
+        return await discard(workspaces, row)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspaces, "discard", refuse_second)
+        await attempts.pick(first, 409)
+    assert (await attempts.look())["state"] == "picking"
+    assert await attempts.workspaces() == ["merged", "ready", "discarded"]
+    await attempts.pick(first)
+    assert (await attempts.look())["state"] == "picked"
+    assert await attempts.workspaces() == ["merged", "discarded", "discarded"]
