@@ -1,14 +1,15 @@
 """The checks of attempts: a command of the operator, in the workspace of each.
 
-Owns: the tasks, that there is one at most for each attempt, and how many run at once. A check that the end
-of the daemon interrupts stays `running`, and begins again. Never: when a check is due (`following`), or its
-cage.
+Owns: the tasks, that there is one at most for each attempt, and how many of a project run at once. A check
+that the end of the daemon interrupts stays `running`, and begins again. Never: when a check is due
+(`following`), or its cage.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -35,7 +36,8 @@ class Checks:
         self._record = record
         self._workspaces = workspaces
         self._redactor = redactor
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(AT_ONCE))
+        """Those of each project: one does not wait for the checks of another."""
         self._tasks: dict[str, asyncio.Task[bool]] = {}
         self._closed = False
         self._not_stored: Callable[[str], None] = lambda _: None
@@ -110,7 +112,7 @@ class Checks:
         except Conflict:  # an attempt is being picked; when that is taken back, the check is due again
             return
         try:
-            async with self._places:
+            async with self._places[group.project_id]:
                 row = await self._workspaces.of_session(session_id)
                 done = await self._workspaces.check(row, str(asked["command"]), float(asked["seconds"]))
         except KagedError as problem:

@@ -16,7 +16,7 @@ from app.harness.attempts.record import AttemptRecord
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import Frame
 from app.harness.workflows.endings import ending_of_session
-from app.states import AttemptsState, CheckState, WorkflowRunState
+from app.states import AttemptsState, CheckState, SessionState, WorkflowRunState
 from app.storage.models import Attempt, AttemptGroup
 from app.storage.unit_of_work import UnitOfWork
 
@@ -130,6 +130,8 @@ def _seen(uow: UnitOfWork, session_id: str) -> _Seen | None:
     group = None if attempt is None else uow.attempt_groups.get(attempt.group_id)
     session = uow.sessions.get(session_id)
     if attempt is None or group is None or session is None:
+        return None
+    if session.state == SessionState.ARCHIVED.value:  # it never runs again
         return None
     ending = ending_of_session(uow, session)
     newest = uow.runs.list(session_id, roots_only=True, limit=1).items

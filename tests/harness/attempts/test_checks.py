@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.harness.attempts import checks
 from tests.driver.attempts import Attempted
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted
@@ -145,6 +146,7 @@ async def test_a_workspace_is_left_alone_while_its_check_runs(driver: Driver, fa
         assert refused["error"]["details"]["reason"] == "check_running"
     (roots[0] / "result.txt").unlink()
     await driver.call("POST", f"/sessions/{first}/archive")
+    await attempts.until(lambda group: group["attempts"][0]["check"]["state"] == "stopped")
     # With its session the check ends, which would go on for ever.
     place = (await attempts.call("GET", f"/sessions/{second}/workspace"))["id"]
     await driver.call("DELETE", f"/sessions/{second}", status=204)
@@ -153,6 +155,25 @@ async def test_a_workspace_is_left_alone_while_its_check_runs(driver: Driver, fa
             await asyncio.sleep(0.05)
         while (await driver.client.post(f"/api/v1/workspaces/{place}/discard")).status_code != 200:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+
+
+@pytest.mark.needs("cages")
+async def test_a_project_does_not_wait_for_the_checks_of_another(
+    driver: Driver, fake: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "AT_ONCE", 1)
+    fake.script(*[answer] * 40)
+    slow, quick = Attempted(driver.client), Attempted(driver.client)
+    await slow.start(driver.project_id, "Fix it.", n=2, check=SLOW)
+    await slow.until(lambda group: "running" in [one["check"]["state"] for one in group["attempts"]])
+    root = write_repository(tmp_path / "other")
+    (root / ".kaged" / "project.yaml").write_text(PROJECT_YAML.replace("shop", "other"))
+    git(root, "commit", "-qam", "another name")
+    await driver.load(root)
+    await quick.start(driver.project_id, "Fix it.", n=2, check="true")
+    await quick.until_done()
+    assert [one["check"]["state"] for one in quick.items] == ["passed"] * 2
+    assert (await slow.look())["state"] == "running"
 
 
 async def test_runs_of_a_workflow_are_attempts(driver: Driver, fake: FakeProvider, tmp_path: Path) -> None:
