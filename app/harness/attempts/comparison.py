@@ -193,7 +193,9 @@ def _at_rest(uow: UnitOfWork, attempt: Attempt, session: SessionRow) -> tuple[At
         return "cancelled" if cancelled else "failed", error.get("message")
     ending = ending_at_rest(uow, session)  # what was done before it was archived counts
     if ending is None:
-        return "idle", None
+        begins = run is not None and run.state == WorkflowRunState.RUNNING.value
+        begins = begins and not uow.runs.list(session.id, roots_only=True, limit=1).items
+        return "queued" if begins else "idle", None  # its first message is about to be posted
     if ending.state is WorkflowRunState.SUCCEEDED:
         return "succeeded", None
     message = (ending.error or {}).get("message")
