@@ -241,8 +241,7 @@ class Starting:
         as_runs: tuple[CompiledWorkflow, Author] | None = None,
     ) -> Started:
         group = plan.group
-        group_id, project_id = group.id, group.project_id
-        async with self._workspaces.planned(project_id, base, titles, actor, group_id) as rows:
+        async with self._workspaces.planned(plan.sessions[0], base, titles, actor, group.id) as rows:
             group.base, group.base_commit = rows[0].base, rows[0].base_commit
             for workspace, session in zip(rows, plan.sessions, strict=True):
                 workspace.session_id, session.workspace_id = session.id, workspace.id

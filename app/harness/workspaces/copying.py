@@ -38,6 +38,8 @@ class CopyBounds:
     most_bytes: int
     closed: tuple[Path, ...] = ()
     stop: threading.Event = field(default_factory=threading.Event)
+    shows: Callable[[str, bool], bool] | None = None
+    """Tells by its real path whether a file, or a folder (`True`), is copied."""
 
 
 async def stoppable(work: Callable[[threading.Event], T]) -> T:
@@ -85,6 +87,7 @@ class _Copying:
         self._most = bounds.most_bytes
         self._closed = _real(bounds.closed)
         self._stop = bounds.stop
+        self._shows = bounds.shows
 
     def folder(self, source: int, path: str, target: Path) -> None:
         for name in sorted(os.listdir(source)):
@@ -97,6 +100,8 @@ class _Copying:
         if self._stop.is_set():
             raise CopyStopped
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if self._shows is not None and not self._shows(path, stat.S_ISDIR(status.st_mode)):
+            return
         if stat.S_ISLNK(status.st_mode):
             os.symlink(os.readlink(name, dir_fd=folder), target)
         elif stat.S_ISDIR(status.st_mode):

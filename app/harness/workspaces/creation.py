@@ -19,6 +19,7 @@ from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository, refs_within, refuse_foreign, repository_of
+from app.harness.workspaces.sight import Sight
 from app.harness.workspaces.snapshots import MAX_CONTENT_BYTES, SECONDS, Snapshots
 from app.harness.workspaces.sources import Source, state_of, take_over
 from app.harness.workspaces.trees import commit_tree
@@ -37,8 +38,8 @@ _SUBMODULE_MODE = bytes.fromhex("0000e000")
 class Wish:
     """What is to be made: from `base` (`head`, `working` or a ref), which is `commit` where it is one. `seed`
     holds what several begin with: that commit, or the files of a project without a repository. A workspace of
-    a subagent may be made of another one, the `source`. `noted` is set as soon as what it is made of may
-    change again."""
+    a subagent may be made of another one, the `source`. `sight` bounds what it has that is not
+    committed. `noted` is set as soon as what it is made of may change again."""
 
     workspace_id: str
     root: Path
@@ -48,6 +49,7 @@ class Wish:
     most_bytes: int
     seed: Layout | None = None
     source: Source | None = None
+    sight: Sight | None = None
     noted: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -109,7 +111,8 @@ class Creation:
         folder = self.folder(wish.root, layout, repository, making=True, also=source)
         if wish.source is not None:
             pinned = (await self._pins.all(git)).get(wish.source.workspace_id)
-            commit = await state_of(folder, wish.source, pinned)
+            shows = None if wish.sight is None else wish.sight.in_repository(repository.prefix)
+            commit = await state_of(folder, wish.source, pinned, shows)
         else:
             commit = await self._base(wish, layout, repository, folder)
             pinned = await self._pinned(wish, repository, folder)
@@ -129,7 +132,7 @@ class Creation:
 
     async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
         if wish.base == WORKING and wish.seed is None:
-            return await self._working(layout, repository, folder)
+            return await self._working(layout, repository, folder, wish.sight)
         assert wish.commit is not None
         if wish.seed is not None:
             await to_its_end(take_packs, wish.seed, layout)
@@ -150,9 +153,11 @@ class Creation:
                 return None
             raise
 
-    async def seed(self, root: Path, layout: Layout, *, is_copy: bool, most_bytes: int) -> str | None:
-        """Keep what the checkout holds now, for several workspaces to begin with. Return it as a commit; None
-        for copies, of which the files are kept. Raises as `make` does."""
+    async def seed(
+        self, root: Path, layout: Layout, sight: Sight | None, *, is_copy: bool, most_bytes: int
+    ) -> str | None:
+        """Keep what the checkout holds now, for several workspaces to begin with, as far as the `sight` goes.
+        Return it as a commit; None for copies, of which the files are kept. Raises as `make` does."""
         await make_folder(layout)
         if is_copy:
             await self._copy_files(root, layout, most_bytes)
@@ -161,14 +166,19 @@ class Creation:
         if repository is None:
             raise Conflict("The project no longer has a git repository.", reason="no_repository")
         await prepare(layout, repository)
-        commit = await self._working(layout, repository, self.folder(root, layout, repository, making=True))
+        folder = self.folder(root, layout, repository, making=True)
+        commit = await self._working(layout, repository, folder, sight)
         await self._processes.leave_repository(layout.git)
         return commit
 
-    async def _working(self, layout: Layout, repository: Repository, folder: GitFolder) -> str:
+    async def _working(
+        self, layout: Layout, repository: Repository, folder: GitFolder, sight: Sight | None
+    ) -> str:
         """Return the uncommitted changes of the checkout as a commit that the workspace has by itself."""
+        shows = None if sight is None else sight.in_repository(repository.prefix)
+        index = repository.git_dir / "index"
         tree = await Snapshots(folder).whole(
-            repository.top, repository.git_dir / "index", repository.head, self._processes.closed
+            repository.top, index, repository.head, self._processes.closed, shows
         )
         above = [] if repository.head is None else [repository.head]
         commit = await commit_tree(folder, tree, above, WHAT_CAME_ALONG)

@@ -10,7 +10,9 @@ import fnmatch
 import os
 import socket
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from app.cages.protected_names import ENVIRONMENT_MARK
@@ -18,7 +20,10 @@ from app.errors import Conflict, ToolError
 from app.harness.dsl.paths import read_path
 from app.harness.dsl.spec_sections import WorkspaceSection
 from app.harness.workspaces.copying import CopyBounds, copy_folder
+from app.harness.workspaces.sight import Sight
 from app.workspace import Workspace
+from app.workspace.target import MAX_WHOLE_FILE
+from app.workspace.workspace import Opened
 
 FIRST_PORT, LAST_PORT = 42_000, 48_000
 MAX_FILES = 1_000
@@ -26,23 +31,30 @@ _WILD = frozenset("*?[")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def furnish(section: WorkspaceSection, project: Path, root: Path, bounds: CopyBounds) -> list[str]:
-    """Give a workspace what the project file says; return what could not be given, with the reason. Raises
-    `CopyStopped`."""
+def furnish(
+    section: WorkspaceSection, project: Path, root: Path, bounds: CopyBounds, sight: Sight | None = None
+) -> list[str]:
+    """Give a workspace what the project file says, as far as the `sight` goes; return what could not be
+    given, with the reason. Raises `CopyStopped`."""
     notes = []
     source, target = Workspace(project, closed=bounds.closed), Workspace(root)
     for pattern in section.copy:
         try:
-            names = list(_found(project, read_path(pattern).parts))
+            names = [
+                name
+                for name in _found(project, read_path(pattern).parts)
+                if sight is None or sight.reads(tuple(name.split("/")))
+            ]
             for name in names:
                 _copy(source, target, name)
             if not names:
-                notes.append(f"`copy: {pattern}` names no file.")
+                whose = "" if sight is None else " that its agent may read"
+                notes.append(f"`copy: {pattern}` names no file{whose}.")
         except (ToolError, OSError) as problem:
             notes.append(f"`copy: {pattern}`: {_words(problem)}.")
     for path in section.link:
         try:
-            _link(source, target, "/".join(read_path(path).parts), bounds)
+            _link(source, target, "/".join(read_path(path).parts), bounds, sight)
         except (ToolError, OSError, Conflict) as problem:
             notes.append(f"`link: {path}`: {_words(problem)}.")
     return notes
@@ -82,8 +94,13 @@ def _matching(folder: int, parts: tuple[str, ...]) -> Iterator[str]:
 
 
 def _copy(source: Workspace, target: Workspace, name: str) -> None:
-    with source.target(f"./{name}") as file:
-        content, mode = file.read(), file.status.st_mode if file.status is not None else 0o600
+    with _opened(source, name) as found:
+        if found.is_directory:
+            raise ToolError("is_directory", "it is a folder")
+        if found.status.st_size > MAX_WHOLE_FILE:
+            raise ToolError("file_too_large", f"it is larger than {MAX_WHOLE_FILE // 1024**2} MB")
+        with open(found.descriptor, "rb", closefd=False) as file:
+            content, mode = file.read(MAX_WHOLE_FILE), found.status.st_mode
     with target.target(f"./{name}") as made:
         if made.exists:
             made.replace(content)
@@ -93,16 +110,39 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
         os.fchmod(opened.descriptor, stat.S_IMODE(mode) | 0o600)
 
 
-def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds) -> None:
+@contextmanager
+def _opened(source: Workspace, name: str) -> Iterator[Opened]:
+    """Open what has a name itself: what was looked at is what is read, whoever moves things about."""
     with source.open(f"./{name}") as opened:
+        if opened.parts != tuple(name.split("/")):
+            raise ToolError("symbolic_link", "a symbolic link is in its path")
+        yield opened
+
+
+def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds, sight: Sight | None) -> None:
+    with _opened(source, name) as opened:
         if not opened.is_directory:
             raise ToolError("not_a_directory", "it is not a folder")
+        if sight is not None:
+            if not sight.enters(opened.parts):
+                raise ToolError("capability_denied", "its agent may not read it")
+            bounds = replace(bounds, shows=_shown(sight, opened))
         # What was looked at is what is copied, whoever moves folders about meanwhile.
         folder = os.open(".", _FOLDER, dir_fd=opened.descriptor)
         try:
             _copy_linked(folder, opened.key, target, name, bounds)
         finally:
             os.close(folder)
+
+
+def _shown(sight: Sight, opened: Opened) -> Callable[[str, bool], bool]:
+    """Return what tells what lies below an open folder is to be copied."""
+
+    def shows(place: str, is_folder: bool) -> bool:
+        parts = (*opened.parts, *Path(place).relative_to(opened.key).parts)
+        return sight.enters(parts) if is_folder else sight.reads(parts)
+
+    return shows
 
 
 def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: CopyBounds) -> None:

@@ -26,10 +26,11 @@ from app.harness.workspaces.outfit import Fitting
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.repository import Repository, commit_of, has_folder, refuse_foreign, repository_of
 from app.harness.workspaces.seeds import SEED, Seeds
+from app.harness.workspaces.sight import Sight
 from app.harness.workspaces.sizes import size_of
 from app.harness.workspaces.sources import Source
 from app.harness.workspaces.tools import Tools, words
-from app.ids import new_id, now_ms
+from app.ids import ROOT_AGENT, new_id, now_ms
 from app.states import WORKABLE, WorkspaceState
 from app.storage.models import Session as SessionRow
 from app.storage.models import Workspace
@@ -100,16 +101,18 @@ class Making:
 
     @asynccontextmanager
     async def planned(
-        self, project_id: str, base: str, titles: Sequence[str], actor: str, group_id: str
+        self, session: SessionRow, base: str, titles: Sequence[str], actor: str, group_id: str
     ) -> AsyncIterator[list[Workspace]]:
-        """Give the rows of workspaces that all begin with the same, one for each title. They are stored
-        within the block, and made after it. Raises as `plan` does."""
+        """Give the rows of workspaces that all begin with the same, one for each title, for sessions that see
+        their project as `session` does. They are stored within the block, and made after it. Raises as `plan`
+        does."""
+        project_id = session.project_id
         row = await self.plan(project_id, base, titles[0], actor)
         rows = [row, *(self._like(row, title) for title in titles[1:])]
         try:
             if row.base == WORKING:
                 seed = self.seeds.plan(project_id, group_id)
-                commit = await self._seed(row, seed)
+                commit = await self._seed(row, seed, session)
                 for one in rows:
                     one.base_commit, one.journal = commit, {SEED: group_id}
             yield rows
@@ -127,10 +130,11 @@ class Making:
         names = {"id": workspace_id, "root": str(layout.root(str(prefix))), "branch": branch}
         return row.model_copy(update=names)
 
-    async def _seed(self, row: Workspace, layout: Layout) -> str | None:
+    async def _seed(self, row: Workspace, layout: Layout, session: SessionRow) -> str | None:
+        sight = await self._sight_of(session, ROOT_AGENT, of_subagent=False)
         root, is_copy, room = self._projects.root_of(row.project_id), row.kind == "copy", await self._room()
         try:
-            return await self._tools.creation.seed(root, layout, is_copy=is_copy, most_bytes=room)
+            return await self._tools.creation.seed(root, layout, sight, is_copy=is_copy, most_bytes=room)
         except (GitProblem, OSError) as problem:
             why = f"The project's files cannot be saved for the workspaces: {words(problem)}"
             raise Conflict(why, reason="git_failed") from None
@@ -231,7 +235,8 @@ class Making:
             await self._record.note(row, {}, "clone" if row.kind == "worktree" else "copy")
             identity = await self._tools.merging.identity(root)
             seed, source, room = self.seeds.of(row), await self._source(row), await self._room()
-            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed, source, noted)
+            sight = await self._sight(row)
+            wish = Wish(row.id, root, row.base, row.base_commit, row.branch, room, seed, source, sight, noted)
             made = await self._tools.creation.make(wish, layout, identity)
             section, notes = self._section(row.project_id)
             if row.run_id is not None:  # it would run what an agent wrote: as that agent may, and no more
@@ -239,7 +244,8 @@ class Making:
             section = await self._with_files(row, section)
             notes = [*notes, *([] if made.note is None else [made.note])]
             place = root if row.parent_id is None else self._projects.workspaces.at(row.parent_id, root).path
-            fitting = Fitting(layout, root, made.root, made.borrowed, await self._room(), place)
+            room, seen = await self._room(), None if row.run_id is None else sight
+            fitting = Fitting(layout, root, made.root, made.borrowed, room, place, seen)
             row, found, columns = await self._tools.outfit.fit(row, section, fitting)
             detail = " ".join((*notes, *found)) or None
             columns |= {"base_commit": made.base_commit, "detail": detail, "journal": None}
@@ -263,6 +269,26 @@ class Making:
         if not await asyncio.to_thread((self._projects.root_of(row.project_id) / folder).is_dir):
             return section
         return section.model_copy(update={"copy": [*section.copy, f"{UPLOADS}/.gitignore", f"{folder}/*"]})
+
+    async def _sight(self, row: Workspace) -> Sight | None:
+        """Return what bounds what a workspace has that is not committed. None: nothing does."""
+        session_id = row.session_id or ""
+        session = await self._record.storage.read(lambda uow: uow.sessions.get(session_id))
+        if row.run_id is not None:
+            if session is None:
+                raise Conflict("The session of this workspace is gone.", reason="session_gone")
+            return await self._sight_of(session, row.agent_path or ROOT_AGENT, of_subagent=True)
+        if session is None or row.base != WORKING or row.kind == "copy":
+            return None
+        return await self._sight_of(session, ROOT_AGENT, of_subagent=False)
+
+    async def _sight_of(self, session: SessionRow, path: str, *, of_subagent: bool) -> Sight | None:
+        project = await self._projects.of_session(session)
+        agent = project.agent(path)
+        if agent is None:
+            raise Conflict(f"The project has no agent {path!r} any more.", reason="agent_not_found")
+        root = self._projects.root_of(session.project_id)
+        return Sight.of(agent, root, beyond=not of_subagent)
 
     async def _source(self, row: Workspace) -> Source | None:
         """Return the workspace of which that of a subagent is made; None for the project's own folder."""

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from app.cages.cage import Cage
@@ -20,6 +21,7 @@ from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.running import Command, CommandPlace, CommandRun, run_in_workspace
 from app.harness.workspaces.setup import MAX_LOG, packages_outside, setup_command
+from app.harness.workspaces.sight import Sight
 from app.observability import Redactor
 from app.storage.models import Workspace
 from app.storage.unit_of_work import UnitOfWork
@@ -29,7 +31,7 @@ from app.tools.processes.call_processes import CallProcesses
 @dataclass(frozen=True, slots=True)
 class Fitting:
     """A workspace that is made, of the project at `project`: its `root`, what it borrows from, and the folder
-    of which it is made."""
+    of which it is made. `sight` bounds what it gets of that."""
 
     layout: Layout
     project: Path
@@ -37,6 +39,7 @@ class Fitting:
     borrowed: tuple[Path, ...]
     most_bytes: int
     source: Path
+    sight: Sight | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,12 @@ class Outfit:
     ) -> tuple[Workspace, list[str], dict[str, Any]]:
         """Return the row with its ports, what is worth knowing, and the columns to store."""
         closed, room = self._processes.closed, fitting.most_bytes
-        notes = await stoppable(
-            lambda stop: furnish(
-                section, fitting.source, fitting.root, CopyBounds(room, closed=closed, stop=stop)
-            )
-        )
+
+        def give(stop: Event) -> list[str]:
+            bounds = CopyBounds(room, closed=closed, stop=stop)
+            return furnish(section, fitting.source, fitting.root, bounds, fitting.sight)
+
+        notes = await stoppable(give)
         if section.ports:
             row = await self._with_ports(row, section.ports)
             if row.first_port is None:

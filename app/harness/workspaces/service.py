@@ -67,10 +67,10 @@ class Workspaces:
         return self._projects.get(project_id).acting().workspace.default
 
     def planned(
-        self, project_id: str, base: str, titles: Sequence[str], actor: str, group_id: str
+        self, session: SessionRow, base: str, titles: Sequence[str], actor: str, group_id: str
     ) -> AbstractAsyncContextManager[list[Workspace]]:
         """As `Making.planned`: several workspaces that begin with the same."""
-        return self._making.planned(project_id, base, titles, actor, group_id)
+        return self._making.planned(session, base, titles, actor, group_id)
 
     async def check(self, row: Workspace, command: str, seconds: float) -> CommandRun:
         """Run an operator's command in a workspace, in no wider cage than that of its session's root agent.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,27 @@ class Snapshots:
     def __init__(self, git: GitFolder) -> None:
         self._git = git
 
-    async def whole(self, tree: Path, like: Path, commit: str | None, closed: Sequence[Path] = ()) -> str:
+    async def whole(
+        self,
+        tree: Path,
+        like: Path,
+        commit: str | None,
+        closed: Sequence[Path] = (),
+        shows: Callable[[bytes], bool] | None = None,
+    ) -> str:
         """Return the tree of everything that git does not ignore in the working tree `tree`. The index `like`
-        says which files are as they were in `commit`; what is `closed` is left out."""
-        return await _unless_pipes(tree, self._whole(tree, like, commit, closed))
+        says which files are as they were in `commit`; what is `closed` is left out, and what `shows` does not
+        show is as in `commit`."""
+        return await _unless_pipes(tree, self._whole(tree, like, commit, closed, shows or _everything))
 
-    async def _whole(self, tree: Path, like: Path, commit: str | None, closed: Sequence[Path]) -> str:
+    async def _whole(
+        self,
+        tree: Path,
+        like: Path,
+        commit: str | None,
+        closed: Sequence[Path],
+        shows: Callable[[bytes], bool],
+    ) -> str:
         leaving = [
             f":(exclude,top,literal){place.relative_to(tree)}"
             for place in closed
@@ -48,11 +63,11 @@ class Snapshots:
         try:
             try:
                 await self._begin(index, like, commit, tree)
-                return await self._added(index, tree, leaving)
+                return await self._added(index, tree, leaving, shows)
             except GitProblem:
                 # The other index is in a form that only its own repository can read, or is spoilt.
                 await self._begin(index, None, commit, tree)
-                return await self._added(index, tree, leaving)
+                return await self._added(index, tree, leaving, shows)
         finally:
             await forget(index)
 
@@ -125,7 +140,9 @@ class Snapshots:
             known = ["read-tree", commit]
         await self._git.run(known, index=index, tree=tree, seconds=SECONDS)
 
-    async def _added(self, index: Path, tree: Path, leaving: Sequence[str]) -> str:
+    async def _added(
+        self, index: Path, tree: Path, leaving: Sequence[str], shows: Callable[[bytes], bool]
+    ) -> str:
         """Not by `git add`: that looks into submodules, with the filters that their settings name."""
 
         async def listed(*arguments: str) -> list[bytes]:
@@ -139,7 +156,7 @@ class Snapshots:
             return said.split(b"\0")[:-1]
 
         fields, others = await listed(*_DIFFERING), await listed(*_OTHERS)
-        gone, present, repositories = await asyncio.to_thread(_gone_and_present, fields, others)
+        gone, present, repositories = await asyncio.to_thread(_gone_and_present, fields, others, shows)
         # What is gone comes first: a folder may be where a file was.
         for given, how in ((gone, ["--force-remove"]), (present, ["--add", "--replace"])):
             if given:
@@ -175,10 +192,17 @@ def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], 
     return found, unmerged
 
 
-def _gone_and_present(fields: Sequence[bytes], others: Sequence[bytes]) -> tuple[bytes, bytes, list[bytes]]:
+def _everything(_: bytes) -> bool:
+    return True
+
+
+def _gone_and_present(
+    fields: Sequence[bytes], others: Sequence[bytes], shows: Callable[[bytes], bool]
+) -> tuple[bytes, bytes, list[bytes]]:
     """Return the files that are gone, and those that differ or are new, as git takes them, and the
-    repositories that are new."""
-    states = list(zip(fields[1::2], fields[::2], strict=True))
+    repositories that are new; what `shows` shows of all."""
+    states = [one for one in zip(fields[1::2], fields[::2], strict=True) if shows(one[0])]
+    others = [name for name in others if shows(name)]
     gone = [name for name, state in states if state == b"D"]
     present = [name for name, state in states if state != b"D"]
     present += [name for name in others if not name.endswith(b"/")]

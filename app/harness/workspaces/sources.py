@@ -7,6 +7,7 @@ workspace needs the other one no more. Never: the tree and the repository of the
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.harness.workspaces.agents_commits import take_in
@@ -30,9 +31,12 @@ class Source:
     base_commit: str
 
 
-async def state_of(folder: GitFolder, source: Source, pinned: str | None) -> str:
-    """Return a commit of what lies in the source now, above its own last commit. `folder` has all of it that
-    the commit `pinned` of the user's repository does not hold. Raises `GitProblem`."""
+async def state_of(
+    folder: GitFolder, source: Source, pinned: str | None, shows: Callable[[bytes], bool] | None
+) -> str:
+    """Return a commit of what lies in the source now, above its own last commit, as far as `shows` shows it.
+    `folder` has all of it that the commit `pinned` of the user's repository does not hold. Raises
+    `GitProblem`."""
     alternates = folder.git / "objects" / "info" / "alternates"
     own = await asyncio.to_thread(alternates.read_bytes) if alternates.exists() else b""
     # Of the clone, which its agents write, nothing is borrowed: its commits are named anew.
@@ -41,7 +45,7 @@ async def state_of(folder: GitFolder, source: Source, pinned: str | None) -> str
     try:
         head = await _head(folder, source)
         await take_in(folder, source.layout.own_git / "objects", head, source.base_commit)
-        tree = await Snapshots(folder).whole(source.layout.tree, source.layout.index, head)
+        tree = await Snapshots(folder).whole(source.layout.tree, source.layout.index, head, shows=shows)
         commit = head
         if await tree_of(folder, head) != tree:
             commit = await commit_tree(folder, tree, [head], WHAT_CAME_ALONG)

@@ -10,7 +10,7 @@ import pytest
 from tests.driver.attempts import Attempted
 from tests.driver.daemon import running_daemon
 from tests.driver.sessions import Driver
-from tests.driver.workspaces import PINS, digest_of, git
+from tests.driver.workspaces import PINS, digest_of, git, new_workplace
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.attempts.conftest import answer
 
@@ -169,3 +169,24 @@ async def test_nothing_begins_in_a_project_that_is_not_trusted(
         said = await Attempted(client).start(driver.project_id, "Fix it.", 409, n=2, base="working")
         assert said["error"]["details"]["reason"] == "project_untrusted"
         assert not list((tmp_path / "data" / "workspaces").glob("*/*"))
+
+
+async def test_workspaces_have_nothing_uncommitted_that_the_cage_of_their_agent_denies(
+    driver: Driver, attempts: Attempted, fake: FakeProvider, project_root: Path
+) -> None:
+    fake.script(*[answer] * 10)
+    cage = "cage: { fs: [{ mode: rw, path: . }, { mode: deny, path: notes }] }"
+    (project_root / "notes").mkdir(), (project_root / "notes" / "old.txt").write_text("before\n")
+    file = project_root / ".kaged" / "project.yaml"
+    file.write_text(file.read_text().replace("cage: disabled", cage))
+    git(project_root, "add", "-A"), git(project_root, "commit", "-qm", "notes")
+    await driver.load(project_root)
+    for name in ("seen.txt", "notes/private.txt", "notes/old.txt"):
+        (project_root / name).write_text("not committed\n")
+    place = await new_workplace(driver.client, driver.project_id, base="working")
+    await attempts.start(driver.project_id, "Fix it.", n=2, base="working")
+    await attempts.until_done()
+    for root in (place.root, *[await attempts.root(one) for one in attempts.ids]):
+        names = git(root, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+        assert "seen.txt" in names and "notes/private.txt" not in names
+        assert git(root, "show", "HEAD:notes/old.txt") == "before"

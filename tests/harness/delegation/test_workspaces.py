@@ -273,6 +273,33 @@ async def test_what_a_subagent_may_not_write_or_its_caller_may_not_is_not_taken(
     assert {one["agent_path"] for one in left} == {A, B}
 
 
+@pytest.mark.needs("cages")
+@pytest.mark.parametrize("place", ["shared", "worktree"])
+async def test_what_its_cage_denies_and_nobody_committed_is_not_in_a_subagents_objects(
+    run: Run, cast: Cast, place: str
+) -> None:
+    denied: dict[str, Any] = {"fs": [{"mode": "rw", "path": "."}, {"mode": "deny", "path": "notes"}]}
+    denied["capabilities"] = ["shell"]
+    objects = "git cat-file --batch-all-objects --batch"
+    command = f"git show HEAD:seen.txt HEAD:notes/old.txt; git ls-tree -r HEAD; {objects} | grep -a told"
+    works(cast, "a", ("shell_bash", {"command": command}))
+    new = {"seen.txt": "seen\n", "notes/private.txt": "not to be told\n"}
+    cast.script(
+        "primary",
+        *(calling(("file_create", {"path": path, "content": text})) for path, text in new.items()),
+        *(calling(one) for one in edit("before\n", "not to be told either\n", "notes/old.txt")),
+        calling(("agent-a", {"task": "x"})),
+        text_reply("Done."),
+    )
+    children = {"a": child("a", cage=denied, tools=enabled("shell.bash"))}
+    files = {"notes/old.txt": "before\n"}
+    async with run(family(subagents=children), session={"workspace": place}, files=files) as driver:
+        await driver.run("Go")
+        [told] = await results(driver, A)
+    assert "seen\n" in told and "before\n" in told and "notes/old.txt" in told, told
+    assert "private" not in told and "told" not in told, told
+
+
 async def test_the_caller_may_work_in_a_workspace_itself_and_the_operator_takes_the_rest(
     run: Run, cast: Cast, project: Path
 ) -> None:

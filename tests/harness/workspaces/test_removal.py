@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from app.cages.file_grants import FileGrants, Mode
 from app.harness.dsl.spec_sections import WorkspaceSection
-from app.harness.workspaces import creation
+from app.harness.workspaces import creation, furnishing
 from app.harness.workspaces.copying import CopyBounds, CopyStopped, copy_tree, stoppable
 from app.harness.workspaces.furnishing import furnish
+from app.harness.workspaces.sight import Sight
 from app.keyed_locks import KeyedLocks
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver, driven
@@ -140,6 +142,54 @@ def test_a_linked_folder_is_copied_without_what_is_closed(tmp_path: Path) -> Non
     closed = (project / "modules" / "data",)
     assert furnish(section, project, root, CopyBounds(10**9, closed=closed)) == []
     assert sorted(one.name for one in (root / "modules").iterdir()) == ["one.js"]
+
+
+def test_what_comes_along_follows_no_link_and_is_what_the_agent_may_read(tmp_path: Path) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    for name in ("secrets/key", "modules/one.js", "modules/own/two.js", "modules/own/open/three.js"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(f"{name}\n")
+    (project / "linked").symlink_to("secrets"), (project / "above").symlink_to("."), root.mkdir()
+    section = WorkspaceSection(copy=["secrets/*", "above/secrets/key"], link=["linked", "above/secrets"])
+    said = furnish(section.model_copy(update={"copy": section.copy[1:]}), project, root, CopyBounds(10**9))
+    assert list(root.iterdir()) == [] and len(said) == 3, said
+    entries: list[tuple[tuple[str, ...], Mode]] = [((), "rw"), (("secrets",), "deny")]
+    entries += [(("modules", "own"), "deny"), (("modules", "own", "open"), "ro")]
+    sight = Sight(FileGrants(tuple(entries)), beyond=False)
+    section = WorkspaceSection(copy=["secrets/*"], link=["secrets", "modules"])
+    said = furnish(section, project, root, CopyBounds(10**9), sight)
+    assert said == [
+        "`copy: secrets/*` names no file that its agent may read.",
+        "`link: secrets`: its agent may not read it.",
+    ]
+    found = sorted(one.relative_to(root).as_posix() for one in root.rglob("*") if one.is_file())
+    assert found == ["modules/one.js", "modules/own/open/three.js"]
+
+
+def test_a_file_that_becomes_a_link_while_it_is_copied_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    (project / "secrets").mkdir(parents=True), root.mkdir()
+    (project / "secrets" / "key").write_text("secret\n"), (project / ".env").write_text("plain\n")
+    found = furnishing._found
+
+    def swapped(*arguments: Any) -> list[str]:
+        names = list(found(*arguments))
+        (project / ".env").unlink(), (project / ".env").symlink_to("secrets/key")
+        return names
+
+    monkeypatch.setattr(furnishing, "_found", swapped)
+    said = furnish(WorkspaceSection(copy=[".env"]), project, root, CopyBounds(10**9))
+    assert said == ["`copy: .env`: a symbolic link is in its path."] and list(root.iterdir()) == []
+
+
+def test_an_agent_of_a_part_of_a_repository_is_given_what_it_reads_there() -> None:
+    grants = FileGrants((((), "rw"), (("notes",), "deny"), (("notes", "open"), "ro")))
+    names = (b"packages/shop/a", b"packages/shop/notes/a", b"packages/shop/notes/open/a", b"packages/a", b"a")
+    own, beyond = (Sight(grants, beyond=one).in_repository("packages/shop/") for one in (False, True))
+    assert [*map(own, names)] == [True, False, True, False, False]
+    assert [*map(beyond, names)] == [True, False, True, True, True]
 
 
 async def test_locks_are_held_by_one_at_a_time_and_forgotten() -> None:
