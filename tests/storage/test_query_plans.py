@@ -191,6 +191,7 @@ QUERIES: dict[str, Query] = {
     "attempt_groups.get": lambda u: u.attempt_groups.get("att_00001"),
     "attempt_groups.list": lambda u: u.attempt_groups.list("prj_00001"),
     "attempt_groups.in_states": lambda u: u.attempt_groups.in_states(["open"]),
+    "attempt_groups.forget_project": lambda u: u.attempt_groups.forget_project("prj_00001"),
     "attempts.get": lambda u: u.attempts.get("ses_00001"),
     "attempts.of_groups": lambda u: u.attempts.of_groups(["att_00001", "att_00002"]),
     "attempts.of_workflow_run": lambda u: u.attempts.of_workflow_run("wfr_00001"),
@@ -253,7 +254,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))
     unit.workspaces.add_many(rows.workspace(number) for number in range(1, 5))
     unit.attempt_groups.add_many(rows.attempt_group(number) for number in range(1, 5))
-    unit.attempts.add_many(rows.attempt(number) for number in range(1, 5))
+    unit.attempts.add_many(rows.attempt(number) for number in (1, 2))
 
 
 def undone(unit: UnitOfWork, look: Callable[[], Found]) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
 
 from app.errors import Conflict
 from app.messages import Usage
@@ -156,3 +157,23 @@ async def test_what_no_database_takes_is_replaced_in_texts(storage: Storage) -> 
     found = await storage.read(lambda unit: unit.sessions.list(text="nul \0"))
     assert found.total == 1
     assert await storage.read(lambda unit: unit.sessions.get("ses_\0\ud800")) is None
+
+
+async def test_attempts_go_with_sessions_that_an_earlier_daemon_deletes(storage: Storage) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        unit.projects.add(rows.project(1))
+        unit.sessions.add_many(rows.session(number) for number in (1, 2, 3))
+        unit.attempt_groups.add_many(rows.attempt_group(number) for number in (1, 2))
+        unit.attempts.add_many(rows.attempt(number) for number in (1, 2))
+        unit.attempts.add(rows.attempt(3, group_id="att_00002"))
+
+    def delete_as_before(unit: UnitOfWork) -> None:
+        unit.connection.execute(text("DELETE FROM sessions WHERE id IN ('ses_00002', 'ses_00003')"))
+
+    await storage.write(fill)
+    await storage.write(delete_as_before)
+    left = await storage.read(lambda unit: unit.attempts.of_groups(["att_00001", "att_00002"]))
+    assert [one.session_id for one in left] == ["ses_00001"]
+    await storage.write(lambda unit: unit.attempt_groups.forget_project("prj_00001"))
+    page = await storage.read(lambda unit: unit.attempt_groups.list("prj_00001"))
+    assert [one.id for one in page.items] == ["att_00001"]

@@ -63,6 +63,7 @@ def move_rows(uow: UnitOfWork, project_id: str, root: Path, actor: str) -> Moved
         return MovedRows(row, before, None)
     if other is not None:
         uow.workspaces.forget_project(other.id)
+        uow.attempt_groups.forget_project(other.id)
         uow.projects.remove(other.id)
     uow.projects.update(project_id, root=str(root))
     uow.trust.move(before, str(root))

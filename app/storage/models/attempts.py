@@ -50,7 +50,7 @@ class Attempt(SQLModel, table=True):
         Index("ix_attempts_run", "workflow_run_id"),
     )
 
-    session_id: str = Field(primary_key=True)
+    session_id: str = Field(primary_key=True, foreign_key="sessions.id", ondelete="CASCADE")
     group_id: str = Field(foreign_key="attempt_groups.id")
     number: int
     model: str | None = None

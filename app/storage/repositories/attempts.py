@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
 
 from app.messages import Usage
 from app.storage.models import Attempt, AttemptGroup, Session
@@ -25,6 +25,14 @@ class AttemptGroupRepository(RowsById[AttemptGroup]):
     def in_states(self, states: Iterable[str]) -> builtins.list[AttemptGroup]:
         """Return every group in one of the states, the oldest first."""
         return self._sorted(self.c.state.in_(builtins.list(states)))
+
+    def forget_project(self, project_id: str) -> None:
+        """Delete a project's groups that have no attempts: their sessions were deleted by a daemon of the
+        schema before."""
+        attempt = table_of(Attempt)
+        has_any = exists().where(attempt.c.group_id == self.c.id)
+        of_project = self.c.project_id == storable(project_id)
+        self.connection.execute(delete(self.table).where(of_project, ~has_any))
 
 
 class AttemptRepository(Rows[Attempt]):
