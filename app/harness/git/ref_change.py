@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,12 @@ from app.tools.processes.git_commands import GitProblem
 
 OWN_NAME = "refs-"
 PACK_IN_THE_MAKING = "tmp_pack_kaged_"
-"""How the names of packs begin that are being written. git removes such files, too, after two weeks."""
+"""How the names of packs begin that are being written; the name of their change follows. git removes such
+files, too, after two weeks."""
+
+
+HELD_SECONDS = 1.0
+"""No program holds a lock of refs for so long."""
 
 
 class RefChange:
@@ -28,6 +34,8 @@ class RefChange:
         self._content = {"own": os.fsdecode(own), "common": os.fsdecode(common), "refs": list(refs)}
         self._notes = notes
         self._note = notes / f"{OWN_NAME}{secrets.token_hex(8)}.json"
+        self.packs = _packs_of(self._note)
+        """How the names of packs begin that this change brings. Those of other changes stay at its end."""
 
     def __enter__(self) -> RefChange:
         try:
@@ -51,13 +59,33 @@ def end_ref_changes(notes: Path) -> None:
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(note.read_text(encoding="utf-8"))
             began = note.stat().st_mtime
-            for file in _left_by(Path(found["own"]), Path(found["common"]), found["refs"]):
-                # A lock that is older is not of this change. Programs hold those of refs for moments only.
-                with suppress(OSError):
-                    if file.lstat().st_mtime >= began - 0.01:
-                        file.unlink()
+            packs = Path(found["common"]) / "objects" / "pack"
+            for file in packs.glob(f"{_packs_of(note)}*"):
+                file.unlink(missing_ok=True)
+            _remove_left(_left_by(Path(found["own"]), Path(found["common"]), found["refs"]), began)
         with suppress(OSError):
             note.unlink(missing_ok=True)
+
+
+def _remove_left(files: Iterator[Path], began: float) -> None:
+    """Remove locks that are no older than a killed change, and that nobody holds: programs hold those of
+    refs for moments only, so one that is there a while later, and is the same, was left."""
+    seen = [(file, found) for file in files if (found := _identity(file)) is not None]
+    left = [(file, found) for file, found in seen if found[2] >= (began - 0.01) * 1e9]
+    if left:
+        time.sleep(HELD_SECONDS)  # noqa: TID251 - in a thread; nothing tells that a lock is let go
+    for file, found in left:
+        if _identity(file) == found:
+            with suppress(OSError):
+                file.unlink()
+
+
+def _identity(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.lstat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def _left_by(own: Path, common: Path, refs: Sequence[str]) -> Iterator[Path]:
@@ -66,7 +94,10 @@ def _left_by(own: Path, common: Path, refs: Sequence[str]) -> Iterator[Path]:
     yield common / "packed-refs.new"
     yield common / "reftable" / "tables.list.lock"
     yield from (common / f"{ref}.lock" for ref in refs if is_plain(ref))
-    yield from (common / "objects" / "pack").glob(f"{PACK_IN_THE_MAKING}*")
+
+
+def _packs_of(note: Path) -> str:
+    return f"{PACK_IN_THE_MAKING}{note.stem.removeprefix(OWN_NAME)}_"
 
 
 def is_plain(ref: str) -> bool:

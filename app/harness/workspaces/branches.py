@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import Conflict, ValidationFailed
-from app.harness.git.ref_change import PACK_IN_THE_MAKING
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository
@@ -160,8 +159,8 @@ class Branches:
             for pack in await asyncio.to_thread(lambda: sorted(folder.glob("*.pack"))):
                 await asyncio.to_thread(pack.with_suffix(".idx").unlink)
                 await git.run(["index-pack", str(pack)], seconds=SECONDS)
-            async with self._pins.changing(repository):
-                await asyncio.to_thread(_place, folder, repository.objects / "pack")
+            async with self._pins.changing(repository) as name:
+                await asyncio.to_thread(_place, folder, repository.objects / "pack", name)
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -195,12 +194,13 @@ def _moved(name: str) -> Conflict:
     )
 
 
-def _place(source: Path, target: Path) -> None:
-    """Put packs into a repository, each whole and the index last: git reads a pack that has one."""
+def _place(source: Path, target: Path, name: str) -> None:
+    """Put packs into a repository, each whole and the index last: git reads a pack that has one. While they
+    are written, their names begin with `name`."""
     target.mkdir(exist_ok=True)
     for suffix in (".pack", ".idx"):
         for file in sorted(source.glob(f"*{suffix}")):
-            temporary = target / f"{PACK_IN_THE_MAKING}{new_id('wks')}"
+            temporary = target / f"{name}{new_id('wks')}"
             try:
                 shutil.copyfile(file, temporary)
                 os.chmod(temporary, 0o444)

@@ -51,12 +51,13 @@ class Pins:
         return {name.rpartition("/")[2]: commit for name, commit in lines}
 
     @asynccontextmanager
-    async def changing(self, repository: Repository, *refs: str) -> AsyncIterator[None]:
-        """Have it noted that these refs change, or packs come in, so that a kill leaves no lock or file."""
+    async def changing(self, repository: Repository, *refs: str) -> AsyncIterator[str]:
+        """Have it noted that these refs change, or packs come in, so that a kill leaves no lock or file. Give
+        how the names of such packs begin."""
         change = RefChange(repository.git_dir, repository.common, refs, self._notes)
         await asyncio.to_thread(change.__enter__)
         try:
-            yield
+            yield change.packs
         finally:
             await asyncio.shield(asyncio.to_thread(change.__exit__))
 
