@@ -29,7 +29,7 @@ class Store:
 
     def __init__(self, row: Workspace) -> None:
         self.row = row
-        self.workspaces = self
+        self.workspaces, self.sessions = self, SimpleNamespace(get=lambda _: None)
 
     async def read(self, ask: Callable[[Store], Any]) -> Any:
         return ask(self)
