@@ -103,9 +103,9 @@ def upgrade() -> None:
         sa.Column("workflow_run_id", sa.String(), nullable=True),
         sa.Column("check_state", sa.String(), nullable=False),
         sa.Column("checked", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["group_id"], ["attempt_groups.id"]),
         # As for reverts. A group whose last attempt goes this way stays, and goes with its project.
         sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["group_id"], ["attempt_groups.id"]),
         sa.PrimaryKeyConstraint("session_id"),
     )
     op.create_index("ix_attempts_group", "attempts", ["group_id", "number"])

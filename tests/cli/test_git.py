@@ -99,7 +99,7 @@ def test_the_settings_of_the_daemon_in_the_project_are_left_out(tmp_path: Path) 
         assert status["left_out"] == ["config.toml"]
         assert "kaged's daemon: config.toml" in home.run("git", "status").stdout
         refused = home.run("git", "stage", "config.toml")
-        assert refused.returncode == 1 and "use git itself" in refused.stderr
+        assert refused.returncode == 1 and "Use git itself" in refused.stderr
         assert home.run("git", "stage", ".").stdout.startswith("1 staged, 0 not staged")
         assert git(home.project, "diff", "--cached", "--name-only") == "README.md\n"
         root = Path(home.json("workspace", "new")["id"] and home.json("workspace", "show")["root"])

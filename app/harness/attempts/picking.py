@@ -97,9 +97,8 @@ class Picking:
     def _picked_before(self, group: AttemptGroup, session_id: str, wish: MergeWish) -> Picked:
         if group.picked_session_id != session_id:
             raise Conflict(
-                f"{group.picked_session_id} is picked already. Restore {session_id} with `POST "
-                f"/api/v1/sessions/{session_id}/workspace/undo` and merge it with `POST "
-                f"/api/v1/sessions/{session_id}/workspace/merge`.",
+                f"{group.picked_session_id} is picked already. To have {session_id} as well, restore its "
+                "workspace (undo the discard) and merge that.",
                 reason="already_picked",
                 details={"picked_session_id": group.picked_session_id},
             )

@@ -41,7 +41,7 @@ _AFTER_SLASH = chr(ord("/") + 1)
 
 
 class ChangesParams(ToolParams):
-    action: Action
+    action: Action = Field(description="What to do with the changes of subagents.")
     run_id: str | None = Field(
         default=None,
         max_length=64,
@@ -145,7 +145,7 @@ def build(files: ProjectFiles, changes: Callable[[], SubagentChanges] | None) ->
         parameters=ChangesParams,
         result=ChangesResult,
         run=run,
-        acp_kind="edit",
+        acp_kind="other",
         actions=ACTIONS,
         body_field="diff",
         effects_of=lambda params: Effects(exclusive=params.action in {"apply", "discard"}),
