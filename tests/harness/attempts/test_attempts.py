@@ -71,7 +71,7 @@ async def test_three_attempts_are_compared_and_one_is_picked(
     await attempts.call("POST", f"/sessions/{second}/workspace/undo")
     other = (await attempts.pick(second, 409))["error"]
     assert other["details"] == {"reason": "already_picked", "picked_session_id": first}
-    assert f"/sessions/{second}/workspace/merge" in other["message"]
+    assert f"To have {second} as well" in other["message"]
     listed = await attempts.call("GET", f"/projects/{driver.project_id}/attempts")
     assert [one["picked_session_id"] for one in listed["items"]] == [first]
     trail = await attempts.call("GET", f"/audit?project_id={driver.project_id}&event=attempts.*")
