@@ -14,9 +14,8 @@ import click
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import find_session
 from app.cli.daemon_address import path_part
-from app.cli.git import HOOK_SECONDS, print_hook_output
+from app.cli.merging import MergeOptions, exit_code, merge_options, print_merge
 from app.cli.output import CommandFailed, CommandGroup, print_table, print_text
-from app.cli.workspace import print_merge
 
 EVERY_SECONDS = 1.0
 _MARKS = {"passed": "passed", "failed": "FAILED", "running": "...", "stopped": "stopped", "none": ""}
@@ -112,44 +111,13 @@ async def show(daemon: Connected, attempts: str, wait: bool) -> None:
 @command.command(name="pick")
 @click.argument("attempt")
 @click.argument("attempts", default="last")
-@click.option(
-    "--into",
-    default="working_tree",
-    show_default=True,
-    help="`working_tree` (the checkout's files, uncommitted), or a branch.",
-)
-@click.option("--create", is_flag=True, help="Create the branch of --into if it does not exist.")
-@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
-              help="On a branch: one commit, or a merge commit.")  # fmt: skip
-@click.option("--message", "-m", help="The message of the commit on a branch.")
-@click.option(
-    "--hooks",
-    is_flag=True,
-    help="Run the hooks of the repository; only for a commit on the branch that is checked out.",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
-@click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
-@click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
+@merge_options
 @in_project
-async def pick(
-    daemon: Connected,
-    attempt: str,
-    attempts: str,
-    into: str,
-    create: bool,
-    strategy: str,
-    message: str | None,
-    hooks: bool,
-    dry_run: bool,
-    to_agent: bool,
-    diff: bool,
-) -> int:
+async def pick(daemon: Connected, attempt: str, attempts: str, wish: MergeOptions) -> int:
     """Merge ATTEMPT (a number or a session's id) of ATTEMPTS (an id, or `last`), and discard the others.
 
     Exits with 1 when conflicts or blocked files prevent the merge.
     """
-    if diff and not dry_run:
-        raise click.UsageError("--diff goes with --dry-run.")
     path = await _path_of(daemon, attempts)
     session_id = attempt
     if attempt.isdecimal():
@@ -159,19 +127,9 @@ async def pick(
             there = ", ".join(str(number) for number in sorted(numbers))
             raise CommandFailed("not_found", f"{found['id']} has no attempt {attempt}; there are {there}.")
         session_id = numbers[int(attempt)]
-    body: dict[str, Any] = {"session_id": session_id, "into": into, "strategy": strategy, "dry_run": dry_run}
-    body |= {} if message is None else {"message": message}
-    body |= {"create": True} if create else {}
-    body |= {"conflicts": "agent"} if to_agent else {}
-    body |= {"hooks": True} if hooks else {}
-    seconds = HOOK_SECONDS if hooks else None
-    try:
-        answer = await daemon.client.request("POST", f"{path}/pick", body=body, seconds=seconds)
-    except CommandFailed as failure:
-        print_hook_output(failure)
-        raise
-    daemon.show(answer, lambda said: _print_pick(said, diff=diff))
-    return 1 if answer["merge"]["conflicts"] or answer["merge"]["blocked"] else 0
+    answer = await wish.post(daemon, f"{path}/pick", {"session_id": session_id})
+    daemon.show(answer, lambda said: _print_pick(said, diff=wish.diff))
+    return exit_code(answer["merge"])
 
 
 @command.command(name="cancel")

@@ -13,7 +13,7 @@ import click
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import open_session, path_of, wished_workspace
 from app.cli.daemon_address import path_part
-from app.cli.git import HOOK_SECONDS, print_hook_output
+from app.cli.merging import MergeOptions, exit_code, merge_options, print_merge
 from app.cli.output import CommandFailed, CommandGroup, print_text
 from app.cli.stream_view import StreamView
 
@@ -92,58 +92,17 @@ async def show(daemon: Connected, session: str) -> None:
 
 @command.command(name="merge")
 @click.argument("session", default="last")
-@click.option(
-    "--into",
-    default="working_tree",
-    show_default=True,
-    help="`working_tree` (the checkout's files, uncommitted), or a branch.",
-)
-@click.option("--create", is_flag=True, help="Create the branch of --into if it does not exist.")
-@click.option("--strategy", type=click.Choice(["squash", "merge"]), default="squash", show_default=True,
-              help="On a branch: one commit, or a merge commit.")  # fmt: skip
-@click.option("--message", "-m", help="The message of the commit on a branch.")
-@click.option(
-    "--hooks",
-    is_flag=True,
-    help="Run the hooks of the repository; only for a commit on the branch that is checked out.",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
-@click.option("--to-agent", is_flag=True, help="Let the agent resolve conflicts in its workspace.")
-@click.option("--diff", is_flag=True, help="With --dry-run: also show the diff.")
+@merge_options
 @in_project
-async def merge(
-    daemon: Connected,
-    session: str,
-    into: str,
-    create: bool,
-    strategy: str,
-    message: str | None,
-    hooks: bool,
-    dry_run: bool,
-    to_agent: bool,
-    diff: bool,
-) -> int:
+async def merge(daemon: Connected, session: str, wish: MergeOptions) -> int:
     """Merge the changes of SESSION (an id, `last`, or a workspace's id).
 
     They go into the checkout's files, or into a branch. Exits with 1 when conflicts or blocked files prevent
     the merge.
     """
-    if diff and not dry_run:
-        raise click.UsageError("--diff goes with --dry-run.")
-    path = await _address(daemon, session)
-    body: dict[str, Any] = {"into": into, "strategy": strategy, "dry_run": dry_run}
-    body |= {} if message is None else {"message": message}
-    body |= {"create": True} if create else {}
-    body |= {"conflicts": "agent"} if to_agent else {}
-    body |= {"hooks": True} if hooks else {}
-    seconds = HOOK_SECONDS if hooks else None
-    try:
-        answer = await daemon.client.request("POST", f"{path}/merge", body=body, seconds=seconds)
-    except CommandFailed as failure:
-        print_hook_output(failure)
-        raise
-    daemon.show(answer, lambda found: print_merge(found, diff=diff))
-    return 1 if answer["conflicts"] or answer["blocked"] else 0
+    answer = await wish.post(daemon, f"{await _address(daemon, session)}/merge")
+    daemon.show(answer, lambda found: print_merge(found, diff=wish.diff))
+    return exit_code(answer)
 
 
 @command.command(name="keep")
@@ -213,26 +172,3 @@ def _print_workspace(found: dict[str, Any]) -> None:
         print_text(f"merged into {found['merged']['into']} at {found['merged']['at']}")
     if found["detail"]:
         print_text(found["detail"])
-
-
-def print_merge(found: dict[str, Any], *, diff: bool) -> None:
-    for file in found["files"]:
-        lines = "binary" if file["additions"] is None else f"+{file['additions']} -{file['deletions']}"
-        print_text(f"{file['status']}: {file['path']} ({lines})")
-    for path in found["conflicts"]:
-        print_text(f"conflict: {path}")
-    for path, reason in found["blocked"].items():
-        print_text(f"blocked: {path}: {reason}")
-    if diff:
-        print_text(found["diff"])
-    if found["given_to_agent"]:
-        print_text(
-            "the workspace has the conflicts, and the agent was asked to resolve them; merge again afterwards"
-        )
-        return
-    if found["dry_run"]:
-        print_text("nothing was changed", dim=True)
-    else:
-        commit = f" as {found['commit'][:12]}" if found["commit"] else ""
-        count = len(found["files"])
-        print_text(f"{count} {'file' if count == 1 else 'files'} merged into {found['into']}{commit}")
