@@ -1,7 +1,7 @@
 """The checks of attempts: a command of the operator, in the workspace of each.
 
-Owns: the tasks, that there is one at most for each attempt, and how many of a project run at once. A check
-that the end of the daemon interrupts stays `running`, and begins again. Never: when a check is due
+Owns: the tasks, at most one for each attempt, and how many of a project run at once. A check stays `running`
+when the daemon stops, and begins again at the next start. Never: when a check is due
 (`following`), or its cage.
 """
 

@@ -108,7 +108,7 @@ class ChildFolder:
         if run.controls.stopping:
             return
         call = changed = None
-        with suppress(KagedError):  # it is said that they cannot be counted
+        with suppress(KagedError):  # `files` says that the changes cannot be counted
             changed = await self.folders.changed(self.root)
         if changed and run.parent is not None and _may_take(run.parent):
             call = f'{CHANGES_TOOL} {{"action": "apply", "run_id": "{run.scope.run_id}"}}'

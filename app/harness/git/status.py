@@ -105,7 +105,7 @@ def operation_at(own: Path) -> Operation | None:
 
 
 def _files(repository: Repository, listed: bytes, *, everywhere: bool) -> tuple[list[FileState], list[bytes]]:
-    """Return the files of a status, sorted by name, and the daemon's own, of which no changes are told."""
+    """Return the files of a status, sorted by name, and the daemon's own files, which have no status."""
     files, left_out = [], []
     for line in status_lines(listed):
         name = line.name if everywhere else repository.below(line.name)

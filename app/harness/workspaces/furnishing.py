@@ -112,7 +112,7 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
 
 @contextmanager
 def _opened(source: Workspace, name: str) -> Iterator[Opened]:
-    """Open what has a name itself: what was looked at is what is read, whoever moves things about."""
+    """Open a file or folder by its name, without following links. A rename meanwhile changes nothing."""
     with source.open(f"./{name}") as opened:
         if opened.parts != tuple(name.split("/")):
             raise ToolError("symbolic_link", "a symbolic link is in its path")
@@ -127,7 +127,7 @@ def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds, s
             if not sight.enters(opened.parts):
                 raise ToolError("capability_denied", "its agent may not read it")
             bounds = replace(bounds, shows=_shown(sight, opened))
-        # What was looked at is what is copied, whoever moves folders about meanwhile.
+        # The open folder is copied, so a rename meanwhile changes nothing.
         folder = os.open(".", _FOLDER, dir_fd=opened.descriptor)
         try:
             _copy_linked(folder, opened.key, target, name, bounds)

@@ -35,11 +35,11 @@ async def state_of(
     folder: GitFolder, source: Source, pinned: str | None, shows: Callable[[bytes], bool] | None
 ) -> str:
     """Return a commit of what lies in the source now, above its own last commit, as far as `shows` shows it.
-    `folder` has all of it that the commit `pinned` of the user's repository does not hold. Raises
+    `folder` gets every object that the commit `pinned` of the user's repository lacks. Raises
     `GitProblem`."""
     alternates = folder.git / "objects" / "info" / "alternates"
     own = await asyncio.to_thread(alternates.read_bytes) if alternates.exists() else b""
-    # Of the clone, which its agents write, nothing is borrowed: its commits are named anew.
+    # The clone lends no objects, because its agents write them. Its commits are copied and named anew.
     daemons = alternate(source.layout.git / "objects")
     await to_its_end(alternates.write_bytes, own + daemons)
     try:

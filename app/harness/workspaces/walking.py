@@ -1,7 +1,7 @@
 """What lies in folders that agents write, however deep and odd: looked through, and removed. Blocks.
 
-Owns: looking without end of the stack, the pipes for which git would wait, and removing a folder whatever its
-depth and modes are. Never: which folder.
+Owns: walking without recursion, finding the pipes on which git would hang, and removing a folder of any depth
+and any modes. Never: which folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NO_RIGHTS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEEP = 300
 """So many folders above each other are open at once; what lies deeper is moved up."""
 _MOST = 1_000_000
-"""So many folders are moved up, whoever makes them anew meanwhile."""
+"""At most this many folders are moved up. It bounds the work while a program makes new ones."""
 
 
 def files_below(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -49,7 +49,7 @@ def waiting_pipe(tree: Path) -> str | None:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder with everything in it, whatever its modes are. A second call does nothing. No link is
-    followed, whoever moves things about meanwhile. Raises OSError when something stays."""
+    followed, not even one that appears meanwhile. Raises OSError when something stays."""
     try:
         above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -196,7 +196,7 @@ def checked(done: Finished, verb: str, most: int = MAX_OUTPUT, codes: Collection
 
 
 def ignored_by(top: Path) -> str:
-    """Return what is said of a project that the repository around it ignores."""
+    """Return the message for a project that the repository around it ignores."""
     return f"the repository at {top} ignores the project's folder"
 
 
