@@ -87,7 +87,7 @@ def merge_options(command: Callable[..., Any]) -> Callable[..., Any]:
         dry_run: bool,
         to_agent: bool,
         diff: bool,
-        **others: Any,
+        **others: object,
     ) -> Any:
         if diff and not dry_run:
             raise click.UsageError("--diff goes with --dry-run.")
