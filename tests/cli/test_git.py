@@ -18,9 +18,9 @@ def shop(tmp_path: Path) -> Iterator[Home]:
     """A home with a daemon that runs, and a project in a repository of the daemon's user."""
     home = Home(tmp_path)
     git(home.project, "init", "-q", "-b", "main")
-    git(home.project, "add", "--all"), git(home.project, "commit", "-qm", "first")
     git(home.project, "config", "user.name", "Ada")
     git(home.project, "config", "user.email", "ada@example.org")
+    git(home.project, "add", "--all"), git(home.project, "commit", "-qm", "first")
     daemon = DaemonProcess(home).start()
     yield home
     daemon.stop()
