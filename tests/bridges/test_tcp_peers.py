@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -40,6 +41,30 @@ def connected_child(
                 yield address[:2], accepted.getsockname()[:2]
         finally:
             child.kill()
+
+
+@contextmanager
+def forked() -> Iterator[None]:
+    """Have a child that has all of our sockets, as every child has them until it begins its program."""
+    pid = os.fork()
+    if pid == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_a_child_that_begins_does_not_make_our_own_connections_its_own(listener: socket.socket) -> None:
+    with socket.create_connection(listener.getsockname()[:2]) as client, forked():
+        accepted, address = listener.accept()
+        with accepted:
+            assert not peer_descends(address[:2], accepted.getsockname()[:2])
+        client.close()
+    with connected_child(listener, version_of(listener)) as (theirs, here), forked():
+        assert peer_descends(theirs, here)
 
 
 def no_answer(*ends: object) -> None:

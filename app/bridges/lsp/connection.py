@@ -59,7 +59,8 @@ class Connection(ChildConnection):
         self._place = place
         self._server = server
         self._last_words = bytearray()
-        requests = ServerRequests(root, server.settings, lambda: self.capabilities, hooks.refreshed)
+        self._settings = settings_for(server, place.options)
+        requests = ServerRequests(root, self._settings, lambda: self.capabilities, hooks.refreshed)
         peer = JsonRpcPeer(
             child.stdout,
             child.stdin,
@@ -145,6 +146,10 @@ class Connection(ChildConnection):
 
     async def _greet(self, watches_files: bool, seconds: float) -> None:
         uri = path_to_uri(self.root)
+        options = self._server.behaviour.options
+        initialization = merged(
+            options_for(self._server.behaviour, watches_files=watches_files), self._place.options
+        )
         params = {
             # Servers end with the process of this number; where they cannot see it, or not send it even
             # the signal that probes for it, that would be at once.
@@ -154,9 +159,7 @@ class Connection(ChildConnection):
             "rootUri": uri,
             "rootPath": str(self.root),
             "workspaceFolders": [{"uri": uri, "name": self.root.name}],
-            "initializationOptions": merged(
-                options_for(self._server.behaviour, watches_files=watches_files), self._place.options
-            ),
+            "initializationOptions": merged(initialization, self._settings.get(options.section, {})),
             "capabilities": client_capabilities(watches_files=watches_files),
             "trace": "off",
         }
@@ -182,8 +185,8 @@ class Connection(ChildConnection):
             case "utf-8" | "utf-16" | "utf-32":
                 self.encoding = encoding
         self.notify("initialized", {})
-        if self._server.settings and self._server.behaviour.options.told_settings:
-            self.notify("workspace/didChangeConfiguration", {"settings": dict(self._server.settings)})
+        if self._settings and options.told_settings:
+            self.notify("workspace/didChangeConfiguration", {"settings": dict(self._settings)})
 
     async def _ended(self, reason: str) -> ServerEnded:
         how, code = await self.end_of_child(reason)
@@ -203,3 +206,14 @@ def options_for(behaviour: Behaviour, *, watches_files: bool) -> dict[str, Any]:
     """Return what the server is initialized with; what was declared wins."""
     options = behaviour.options
     return merged(options.watching, options.initialization) if watches_files else dict(options.initialization)
+
+
+def settings_for(server: ResolvedServer, place: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the server gets when it asks for settings. One that takes its options from a section gets
+    them there, with those of its place: what it is not told again it forgets."""
+    options = server.behaviour.options
+    if not options.section:
+        return server.settings
+    declared = server.settings.get(options.section)
+    own = merged(merged(options.initialization, place), declared if isinstance(declared, Mapping) else {})
+    return {**server.settings, options.section: merged(own, options.fixed)}

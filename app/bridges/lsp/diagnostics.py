@@ -19,6 +19,7 @@ from app.bridges.lsp import clangd, tsserver
 from app.bridges.lsp.connection import Connection
 from app.bridges.lsp.documents import OpenDocuments, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
+from app.bridges.lsp.flychecks import Flychecks
 from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.rpc.peer import ResponseError
@@ -31,10 +32,7 @@ _OVERHEAD = 1_000
 """What a publication costs beside its content, in bytes."""
 MAX_LOST = 10_000
 _NO_ITEMS = b"[]"
-MAX_TOKEN = 200
 QUIET_SECONDS = 0.3
-FLYCHECK_QUIET_SECONDS = 0.15
-FLYCHECK_LOST_SECONDS = 4.0
 _RETRIED_CODES = frozenset({-32802, -32801, -32800})
 """ServerCancelled, ContentModified and RequestCancelled: ask again."""
 _RETRY_SECONDS = 0.05
@@ -100,18 +98,13 @@ class Diagnostics:
         self._headers = clangd.UnseenHeaders()
         self.kept_bytes = 0
         self._changed_at = 0.0
-        self._unsaved_change = False
-        self._flychecks: dict[str, float] = {}
-        self._flycheck_done = 0.0
-        self._flycheck_over_at = 0.0
+        self._checks = Flychecks(client, bell, readiness)
 
-    def something_changed(self, paths: Iterable[str], *, saved: bool) -> None:
-        """Note that the server was notified of a change of these files, with or without a save of a
-        document; what came before may be outdated."""
+    def something_changed(self, paths: Iterable[str]) -> None:
+        """Note that the server was notified of a change of these files; what came before may be outdated."""
         self._changed_at = time.monotonic()
         for path in paths:
             self._headers.changed(path, self._changed_at)
-        self._unsaved_change = not saved
 
     @property
     def changed_at(self) -> float:
@@ -141,10 +134,8 @@ class Diagnostics:
         if method == "textDocument/publishDiagnostics" and isinstance(params.get("uri"), str):
             self._keep(_as_sent(params["uri"]), params)
             self._bell.ring()
-        elif method == "$/progress" and "flycheck" in str(params.get("token"))[:MAX_TOKEN].lower():
-            self._flycheck(str(params["token"])[:MAX_TOKEN], params.get("value"))
-        elif method == "experimental/serverStatus" and params.get("quiescent") is False:
-            self._flychecks.clear()  # the project is loaded again; a running check does not report its end
+        else:
+            self._checks.notified(method, params)
 
     def _keep(self, uri: str, params: Mapping[str, Any]) -> None:
         stated = params.get("version")
@@ -314,54 +305,22 @@ class Diagnostics:
         return self._last(text), False
 
     async def _checked(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
-        """The server's own analysis, and what the compiler says once it has run after the save."""
+        """The server's own analysis, and what the compiler says once it has run."""
         native: tuple[dict[str, Any], ...] = ()
         if self._client.capabilities.offers("textDocument/diagnostic"):
             native, _ = await self._pull(text, deadline)
-        done = await self._flycheck_ends(text, deadline)
-        while done:
-            # A check that was under way when the file was saved is restarted.
-            rest = self._flycheck_over_at + FLYCHECK_QUIET_SECONDS
-            if not await self._bell.until(lambda: bool(self._flychecks), min(rest, deadline)):
-                break
-            done = await self._bell.until(self._flycheck_is_over, deadline)
+        done = await self.check(text.uri, deadline)
         if done and self._client.capabilities.offers("textDocument/diagnostic"):
             # By now it has read the files that changed. It reports the end of a check before what
             # the check has found, and answers this only afterwards.
             native, _ = await self._pull(text, deadline)
-        done = done and self._flycheck_done > self._changed_at and not self._readiness.check_failed
+        done = done and self._checks.cover(self._changed_at) and not self._readiness.check_failed
         return _without_duplicates((*native, *self._last(text))), done
 
-    async def _flycheck_ends(self, text: OpenText, deadline: float) -> bool:
-        while True:
-            if self._unsaved_change:
-                # Only a save makes it run the compiler by itself.
-                self._unsaved_change = False
-                self._client.notify("rust-analyzer/runFlycheck", {"textDocument": {"uri": text.uri}})
-            soon = min(deadline, time.monotonic() + FLYCHECK_LOST_SECONDS)
-            if await self._bell.until(self._flycheck_is_over, soon):
-                return True
-            if time.monotonic() >= deadline:
-                return False
-            # None runs: the request got lost when the project was loaded again.
-            self._unsaved_change = self._unsaved_change or not self._flychecks
-
-    def _flycheck_is_over(self) -> bool:
-        # A project that cannot be loaded is not checked at all.
-        if self._readiness.ready and self._readiness.trouble:
-            return True
-        return not self._flychecks and self._flycheck_done > self._changed_at
-
-    def _flycheck(self, token: str, value: Any) -> None:
-        kind = value.get("kind") if isinstance(value, dict) else None
-        now = time.monotonic()
-        if kind == "begin" and len(self._flychecks) < 100:
-            self._flychecks[token] = now
-        elif kind == "end":
-            began = self._flychecks.pop(token, 0.0)
-            self._flycheck_done = max(self._flycheck_done, began)
-            self._flycheck_over_at = now
-        self._bell.ring()
+    async def check(self, uri: str, deadline: float) -> bool:
+        """Have the compiler of a server that has one look at what the files hold now, and return whether it
+        has by the `deadline` (monotonic). The server tells what it has found afterwards."""
+        return await self._checks.run(uri, lambda: self._changed_at, deadline)
 
 
 async def _answered(request: Coroutine[Any, Any, T], method: str, deadline: float) -> T:

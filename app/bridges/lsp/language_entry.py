@@ -60,12 +60,15 @@ class Across:
 class ServerOptions:
     """What a server is set to. `watching` is added to `initialization` where the client watches the files,
     and left out where the server has to. `settings` answer configuration requests, section by section.
-    `told_settings`: it asks for them only when it gets a notice that there are some; one that asks by itself
-    would load the project twice."""
+    `section`: the one of the settings whose content is `initialization`, too; `fixed` is what no declaration
+    changes in it. `told_settings`: it asks for them only when it gets a notice that there are some; one that
+    asks by itself would load the project twice."""
 
     initialization: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     watching: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    section: str = ""
+    fixed: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     told_settings: bool = True
 
 

@@ -176,11 +176,11 @@ class ServerRun:
 
     def _saved(self, path: str) -> None:
         self.changes += 1
-        self.diagnostics.something_changed((path,), saved=True)
+        self.diagnostics.something_changed((path,))
 
     def _previewed(self, paths: Iterable[str]) -> None:
         self.changes += 1
-        self.diagnostics.something_changed(paths, saved=False)
+        self.diagnostics.something_changed(paths)
 
     async def _notify_of_files(self) -> None:
         # One at a time: who comes second must not overtake what the first is about to tell.
@@ -206,7 +206,7 @@ class ServerRun:
                 self.readiness.unscanned = time.monotonic()
             if news.events or news.files:
                 self.changes += 1
-                self.diagnostics.something_changed([change.path for change in news.files], saved=False)
+                self.diagnostics.something_changed([change.path for change in news.files])
             for uri in news.saved:
                 self.connection.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
             if self.server.behaviour.new_files.shown:

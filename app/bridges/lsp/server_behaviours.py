@@ -100,6 +100,11 @@ _RUST = Behaviour(
     options=ServerOptions(
         # Its own checks do not wait for, or undo, the builds of others.
         initialization={"cargo": {"targetDir": True}},
+        section="rust-analyzer",
+        # It does not say which of its checks it has stopped, so it runs those only that it is asked for.
+        fixed={"checkOnSave": False},
+        # It has them from its initialization, and would load the project again.
+        told_settings=False,
     ),
     # What a project's dependencies are is for the project's own builds to fetch.
     env={"CARGO_NET_OFFLINE": "true"},

@@ -140,6 +140,9 @@ class WholeProject:
         command = self._behaviour.across.checks_all
         if command and command in self._commands() and await self._run(command, path, deadline):
             return self._published("built", began)
+        if self._behaviour.freshness == "flycheck":
+            await self._diagnostics.check(path_to_uri(self._documents.absolute(path)), deadline)
+            await self._caught_up(deadline)
         return self._published("published", began)
 
     def checked(self, report: ProjectReport) -> ProjectReport:
@@ -170,10 +173,7 @@ class WholeProject:
         try:
             await self._bell.until(lambda: asking.done() or answer.worked, deadline)
             if not asking.done() and answer.worked:
-                # The last parts come right after the end of the work.
-                with suppress(ResponseError, TimeoutError):
-                    async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                        await self._client.request(_NOTHING, None)
+                await self._caught_up(deadline)  # the last parts come right after the end of the work
             finished = answer.worked or (asking.done() and asking.result())
         finally:
             del self._answers[number]
@@ -182,6 +182,12 @@ class WholeProject:
             if not asking.cancelled():
                 asking.exception()  # the bell reports the end of the server
         return ProjectReport("reported", answer.files, finished and answer.whole, began)
+
+    async def _caught_up(self, deadline: float) -> None:
+        """Wait until the server has sent what was due."""
+        with suppress(ResponseError, TimeoutError):
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await self._client.request(_NOTHING, None)
 
     async def _ask(self, answer: _Answer) -> bool:
         """Return whether the server has answered."""

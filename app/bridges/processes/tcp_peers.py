@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from app.bridges.processes import proc
 from app.bridges.processes.socket_query import End, connected_socket
+from app.process_stat import FLAGS, FORKED_ONLY, PARENT, process_stat
 
 log = logging.getLogger("kaged.daemon")
 
@@ -155,7 +156,7 @@ def _descendant_holds(socket: TcpSocket) -> tuple[bool, bool]:
         for pid in new:
             try:
                 held = set(held_sockets(pid))
-                if socket.inode in held:
+                if socket.inode in held and not _is_ours(socket.inode, pid):
                     return True, False
                 ending = ending or not (held or os.listdir(f"/proc/{pid}/fd"))
             except PermissionError:
@@ -164,6 +165,19 @@ def _descendant_holds(socket: TcpSocket) -> tuple[bool, bool]:
                 ending = True
     others = (one.pid for one in proc.processes() if one.pid not in seen)
     return closed and not _is_held(socket.inode, others), ending
+
+
+def _is_ours(inode: str, pid: int) -> bool:
+    """Tell whether a socket is our own, and the process a child of ours that has not begun its program yet:
+    until then it has all sockets that we have. A fork of an agent's program, which may be our child by now,
+    has none that we have. Raises as `held_sockets`."""
+    if inode not in held_sockets(os.getpid()):
+        return False
+    fields = process_stat(pid)
+    if fields is None or int(fields[PARENT]) != os.getpid():
+        return False
+    # It may have begun its program since its sockets were listed.
+    return bool(int(fields[FLAGS]) & FORKED_ONLY) or inode not in held_sockets(pid)
 
 
 def _is_held(inode: str, pids: Iterable[int]) -> bool:
