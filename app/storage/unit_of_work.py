@@ -20,6 +20,7 @@ from app.storage.repositories.audit import AuditRepository
 from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.compactions import CompactionRepository
 from app.storage.repositories.events import EventRepository
+from app.storage.repositories.inbox import InboxRepository
 from app.storage.repositories.interactions import InteractionRepository
 from app.storage.repositories.issues import (
     IssueLinkRepository,
@@ -31,6 +32,7 @@ from app.storage.repositories.issues import (
 from app.storage.repositories.leases import LeaseRepository
 from app.storage.repositories.logs import LogRepository
 from app.storage.repositories.messages import MessageRepository
+from app.storage.repositories.notifications import NotificationRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.repositories.projects import ProjectRepository, ProjectTrustRepository
@@ -71,6 +73,7 @@ class UnitOfWork:
     worktrees = _repository(WorktreeRepository)
     plugin_values = _repository(PluginValueRepository)
     interactions = _repository(InteractionRepository)
+    inbox = _repository(InboxRepository)
     permissions = _repository(PermissionRuleRepository)
     todos = _repository(TodoListRepository)
     events = _repository(EventRepository)
@@ -89,6 +92,7 @@ class UnitOfWork:
     workspaces = _repository(WorkspaceRepository)
     attempt_groups = _repository(AttemptGroupRepository)
     attempts = _repository(AttemptRepository)
+    notifications = _repository(NotificationRepository)
 
     def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection

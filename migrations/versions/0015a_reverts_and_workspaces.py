@@ -1,5 +1,5 @@
-"""Changes of a session can be reverted one by one, it may work in a folder of its own, the workspace, and
-several sessions may attempt the same."""
+"""Changes of a session can be reverted one by one, it may work in a folder of its own, the workspace, several
+sessions may attempt the same, and notifications wait for their delivery."""
 
 from __future__ import annotations
 
@@ -38,6 +38,28 @@ def upgrade() -> None:
         postgresql_where=sa.text("under_way IS true"),
     )
     op.add_column("sessions", sa.Column("workspace_id", sa.String(), nullable=True))
+    op.add_column("sessions", sa.Column("seen_run_id", sa.String(), nullable=True))
+    op.add_column("runs", sa.Column("budget_warnings", sa.Text(), nullable=True))
+    op.add_column("runs", sa.Column("budget_warned_at", sa.BigInteger(), nullable=True))
+    # What ended before this revision asks nobody to look at it.
+    op.execute(
+        "UPDATE sessions SET seen_run_id = (SELECT id FROM runs WHERE runs.session_id = sessions.id"
+        " AND parent_run_id IS NULL ORDER BY created_at DESC, id DESC LIMIT 1)"
+    )
+    op.create_index(
+        "ix_todo_proposals_open",
+        "todo_proposals",
+        ["created_at"],
+        sqlite_where=sa.text("state = 'proposed'"),
+        postgresql_where=sa.text("state = 'proposed'"),
+    )
+    op.create_index(
+        "ix_compactions_open",
+        "compactions",
+        ["created_at"],
+        sqlite_where=sa.text("state = 'proposed'"),
+        postgresql_where=sa.text("state = 'proposed'"),
+    )
     op.add_column("workflow_runs", sa.Column("workspace", sa.String(), nullable=True))
     op.create_table(
         "workspaces",
@@ -110,3 +132,22 @@ def upgrade() -> None:
     )
     op.create_index("ix_attempts_group", "attempts", ["group_id", "number"])
     op.create_index("ix_attempts_run", "attempts", ["workflow_run_id"])
+    op.create_table(
+        "notifications",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("agent_path", sa.String(), nullable=False),
+        sa.Column("channel", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("due_at", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        # As for reverts.
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_notifications_due", "notifications", ["channel", "due_at"])
+    op.create_index("ix_notifications_session", "notifications", ["session_id"])
+    op.create_index("ix_notifications_created", "notifications", ["created_at"])

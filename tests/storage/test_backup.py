@@ -56,6 +56,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.workspaces.add(rows.workspace(1, journal={"step": "merge", "paths": ["ü"]}, merged={"tree": "t"}))
     unit.attempt_groups.add(rows.attempt_group(1, asked_check={"command": "ü"}, budget={"tokens": 1}))
     unit.attempts.add(rows.attempt(1, checked={"output": "ü"}))
+    unit.notifications.add(rows.notification(1, about={"code": "ü"}))
     unit.events.add_many([rows.event(2**40, frame=bytes(range(256)))])
     unit.audit.add_many([rows.audit(1), rows.audit(2)])
     unit.logs.add_many([rows.log_entry(1, fields={"text": "nul \0 and ü"})])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.storage.repositories.messages import MessageFilter
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver import rows
@@ -71,7 +72,7 @@ async def test_superseding_flags_what_comes_after_and_deletes_nothing(storage: S
         return (
             len(unit.messages.history("ses_00001", "primary")),
             unit.messages.page("ses_00001").total,
-            unit.messages.page("ses_00001", include_superseded=True).total,
+            unit.messages.page("ses_00001", MessageFilter(include_superseded=True)).total,
         )
 
     assert await storage.read(look) == (3, 4, 6)
@@ -118,3 +119,45 @@ async def test_a_message_that_leaves_the_queue_during_a_walk_is_not_missed(stora
     )
     assert [m.id for m in second.items] == ["msg_00011", "msg_00003", "msg_00012", "msg_00013"]
     assert second.next_cursor is None
+
+
+async def test_a_walk_from_the_newest_on_is_the_other_walk_turned_around(storage: Storage) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        rows.family(unit)
+        unit.messages.add_many(rows.message(n) for n in range(1, 6))
+        unit.messages.add_many(rows.message(n, position=None) for n in range(10, 13))
+
+    await storage.write(fill)
+    oldest = await storage.read(lambda unit: unit.messages.page("ses_00001", limit=50))
+    walked: list[str] = []
+    cursor: str | None = None
+    for number in range(4):
+        found = await storage.read(
+            lambda unit, at=cursor: unit.messages.page("ses_00001", newest_first=True, limit=2, cursor=at)
+        )
+        walked += [message.id for message in found.items]
+        cursor = found.next_cursor
+        if number == 1:  # It is past those that wait: what comes now is newer than what it has shown.
+            await storage.write(lambda unit: unit.messages.add(rows.message(20)))
+    assert cursor is None
+    assert walked == [message.id for message in reversed(oldest.items)]
+
+
+async def test_what_was_superseded_is_counted_and_read_by_what_superseded_it(storage: Storage) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        rows.family(unit)
+        unit.messages.add_many(rows.message(n) for n in range(1, 8))
+        unit.messages.update("msg_00007", role="tool")
+        unit.messages.supersede_ids("ses_00001", ["msg_00001", "msg_00002"], by="cmp_1")
+        unit.messages.supersede_after("ses_00001", 4, by="rbk_1")
+
+    await storage.write(fill)
+    groups = await storage.read(lambda unit: unit.messages.superseded_groups("ses_00001", "primary"))
+    assert [(group.by, group.messages, group.position) for group in groups] == [
+        ("cmp_1", 2, 1),
+        ("rbk_1", 2, 5),
+    ]
+    found = await storage.read(
+        lambda unit: unit.messages.page("ses_00001", MessageFilter(superseded_by="rbk_1"))
+    )
+    assert [message.id for message in found.items] == ["msg_00005", "msg_00006", "msg_00007"]

@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from app.messages import Usage
+from app.storage.pages import encode_cursor
+from app.storage.repositories.messages import MessageFilter
 from app.storage.search_query import Alternative, Scope, SearchQuery, Term
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -29,7 +31,9 @@ QUERIES: dict[str, Query] = {
     "sessions.list of a project": lambda u: u.sessions.list(project_id="prj_00001"),
     "sessions.list in a state": lambda u: u.sessions.list(state="running"),
     "sessions.list of an issue": lambda u: u.sessions.list(project_id="prj_00001", issue_number=1),
-    "sessions that ask": lambda u: u.sessions.list(asks=True),
+    "sessions that ask": lambda u: u.sessions.list(only=["asks"]),
+    "sessions that failed": lambda u: u.sessions.list(only=["failed"]),
+    "sessions.list without the archived": lambda u: u.sessions.list(only=["current"]),
     "sessions.in_states": lambda u: u.sessions.in_states(["running", "queued"]),
     "sessions.count_in_state": lambda u: u.sessions.count_in_state("running", "prj_00001", "ada"),
     "sessions.add_usage": lambda u: u.sessions.add_usage("ses_00001", Usage(), 0.1),
@@ -63,8 +67,13 @@ QUERIES: dict[str, Query] = {
     "messages.tool_results": lambda u: u.messages.tool_results("ses_00001", 3),
     "messages.last_answer": lambda u: u.messages.last_answer("ses_00001", "primary", 3),
     "messages.page": lambda u: u.messages.page("ses_00001"),
-    "messages.page of an agent": lambda u: u.messages.page("ses_00001", agent_path="primary"),
-    "messages.page of a run": lambda u: u.messages.page("ses_00001", run_id="run_00001"),
+    "messages.page of an agent": lambda u: u.messages.page("ses_00001", MessageFilter(agent_path="primary")),
+    "messages.page from the newest": lambda u: u.messages.page("ses_00001", newest_first=True),
+    "messages.page of a rollback": lambda u: u.messages.page(
+        "ses_00001", MessageFilter(superseded_by="rbk_1")
+    ),
+    "messages.superseded_groups": lambda u: u.messages.superseded_groups("ses_00001", "primary"),
+    "messages.page of a run": lambda u: u.messages.page("ses_00001", MessageFilter(run_id="run_00001")),
     "messages.edit_records": lambda u: u.messages.edit_records("ses_00001", 1),
     "messages.tool_results_since": lambda u: u.messages.tool_results_since("ses_00001", 0),
     "runs.list": lambda u: u.runs.list("ses_00001"),
@@ -105,6 +114,9 @@ QUERIES: dict[str, Query] = {
     "interactions.list": lambda u: u.interactions.list("ses_00001"),
     "interactions.list in a state": lambda u: u.interactions.list("ses_00001", state="answered"),
     "interactions.pending": lambda u: u.interactions.pending("ses_00001"),
+    "inbox.page": lambda u: u.inbox.page(),
+    "inbox.page, second page": lambda u: u.inbox.page(cursor=encode_cursor("inbox", (1, "a"))),
+    "inbox.page of a project": lambda u: u.inbox.page(project_id="prj_00001"),
     "interactions.pending_anywhere": lambda u: u.interactions.pending_anywhere(),
     "interactions.count_pending": lambda u: u.interactions.count_pending("ses_00001"),
     "interactions.close": lambda u: u.interactions.close("itx_00001", state="expired"),
@@ -191,6 +203,7 @@ QUERIES: dict[str, Query] = {
     "attempt_groups.get": lambda u: u.attempt_groups.get("att_00001"),
     "attempt_groups.list": lambda u: u.attempt_groups.list("prj_00001"),
     "attempt_groups.in_states": lambda u: u.attempt_groups.in_states(["open"]),
+    "attempt_groups.unfinished": lambda u: u.attempt_groups.unfinished(["discarded"]),
     "attempt_groups.forget_project": lambda u: u.attempt_groups.forget_project("prj_00001"),
     "attempts.get": lambda u: u.attempts.get("ses_00001"),
     "attempts.of_groups": lambda u: u.attempts.of_groups(["att_00001", "att_00002"]),
@@ -198,6 +211,11 @@ QUERIES: dict[str, Query] = {
     "attempts.change": lambda u: u.attempts.change("ses_00001", check_state="running"),
     "attempts.used": lambda u: u.attempts.used("att_00001"),
     "attempts.forget": lambda u: u.attempts.forget("ses_00001"),
+    "notifications.due": lambda u: u.notifications.due("webhook", 9, projects=None),
+    "notifications.due of projects": lambda u: u.notifications.due("webhook", 9, projects=["prj_00001"]),
+    "notifications.next_due": lambda u: u.notifications.next_due("webhook", projects=["prj_00001"]),
+    "notifications.remove": lambda u: u.notifications.remove("ntf_00001"),
+    "notifications.purge": lambda u: u.notifications.purge(9),
     "workspaces.bytes_held": lambda u: u.workspaces.bytes_held(),
 }
 
@@ -228,7 +246,7 @@ def plan_of(connection: Connection, statement: str, parameters: Any) -> list[str
 def walks_a_table(line: str) -> bool:
     """Tell whether a line of a plan reads a whole table, or sorts a whole result on SQLite."""
     # A list of ids that was given, or what a recursive query has found by then.
-    of_values = "VIRTUAL TABLE" in line or line == "SCAN tree"
+    of_values = "VIRTUAL TABLE" in line or line in ("SCAN tree", "SCAN waiting")
     bare_scan = (
         line.startswith("SCAN ") and " USING " not in line and "CONSTANT" not in line and not of_values
     )
@@ -255,6 +273,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.workspaces.add_many(rows.workspace(number) for number in range(1, 5))
     unit.attempt_groups.add_many(rows.attempt_group(number) for number in range(1, 5))
     unit.attempts.add_many(rows.attempt(number) for number in (1, 2))
+    unit.notifications.add_many(rows.notification(number) for number in range(1, 5))
 
 
 def undone(unit: UnitOfWork, look: Callable[[], Found]) -> Found:

@@ -8,6 +8,7 @@ from app.storage.models.interactions import Interaction
 from app.storage.models.issues import Issue, IssueLink, IssueTodo, IssueUpdate, TodoProposal
 from app.storage.models.leases import ProjectLease
 from app.storage.models.messages import Message, MessageDetails
+from app.storage.models.notifications import Notification
 from app.storage.models.projects import Blob, PluginValue, Project, ProjectTrust, Upload
 from app.storage.models.rollbacks import Checkpoint, PromptEdit, Revert, Rollback, Worktree
 from app.storage.models.runs import Run, Step, ToolCall
@@ -33,6 +34,7 @@ __all__ = [
     "LogEntry",
     "Message",
     "MessageDetails",
+    "Notification",
     "PermissionRuleRow",
     "PluginValue",
     "Project",

@@ -14,7 +14,7 @@ class AttemptGroup(SQLModel, table=True):
     """Attempts that belong together. `session_id` is the session whose history they go on from, `workflow`
     the workflow that they are runs of. `base` is what was asked for, `base_commit` the commit that all start
     from. `asked_check` is `{command, seconds}`, `budget` is `{tokens, cost_usd}` for all together. `journal`
-    is the pick that is under way. Times are milliseconds since the epoch."""
+    is the pick that is under way, with its claim, or the discard. Times are milliseconds since the epoch."""
 
     __tablename__ = "attempt_groups"
     __table_args__ = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, Text
+from sqlalchemy import BigInteger, Index, Text, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
@@ -17,7 +17,15 @@ class Compaction(SQLModel, table=True):
     rollback that brought the messages back. `details` holds what is only shown."""
 
     __tablename__ = "compactions"
-    __table_args__ = (Index("ix_compactions_session", "session_id", "created_at"),)
+    __table_args__ = (
+        Index("ix_compactions_session", "session_id", "created_at"),
+        Index(
+            "ix_compactions_open",
+            "created_at",
+            sqlite_where=text("state = 'proposed'"),
+            postgresql_where=text("state = 'proposed'"),
+        ),
+    )
 
     id: str = Field(primary_key=True)
     session_id: str = Field(foreign_key="sessions.id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
@@ -105,7 +105,15 @@ class TodoProposal(SQLModel, table=True):
     `state` is one of `app.states.TodoProposalState`; `call_id` is the delegation that brought it."""
 
     __tablename__ = "todo_proposals"
-    __table_args__ = (Index("ix_todo_proposals_session", "session_id", "state", "created_at"),)
+    __table_args__ = (
+        Index("ix_todo_proposals_session", "session_id", "state", "created_at"),
+        Index(
+            "ix_todo_proposals_open",
+            "created_at",
+            sqlite_where=text("state = 'proposed'"),
+            postgresql_where=text("state = 'proposed'"),
+        ),
+    )
 
     id: str = Field(primary_key=True)
     session_id: str = Field(foreign_key="sessions.id")

@@ -17,7 +17,9 @@ them. Whoever asks must write it as the index does, or the index is not used."""
 class Run(SQLModel, table=True):
     """One run: an agent's work on an operator's message, a resume of it, or a child agent's on a task.
 
-    A child's run has the run and the tool call of its parent; `background`: the parent did not wait."""
+    A child's run has the run and the tool call of its parent; `background`: the parent did not wait.
+    `budget_warnings` are its limits that were near, each `{unit, limit, used, shared}`, and
+    `budget_warned_at` is when the last one was; null when a person has seen them."""
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -49,10 +51,12 @@ class Run(SQLModel, table=True):
     parent_call_id: str | None = None
     background: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
     retry_of: str | None = None
+    budget_warnings: list[dict[str, Any]] | None = Field(default=None, sa_type=Json)
+    budget_warned_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class Step(SQLModel, table=True):
-    """One model call of a run. `stats` holds usage, cost, ttft, duration and attempts."""
+    """One model call of a run. `stats` holds usage, cost, ttft, duration, attempts and `context`."""
 
     __tablename__ = "steps"
     __table_args__ = (

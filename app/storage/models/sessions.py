@@ -16,7 +16,7 @@ class Session(SQLModel, table=True):
     plugins were asked what the model is to know at the start, and `recalled_digest` names the blob of
     what they said; `idle_fired_at` is when they last heard that it is idle. `mode` says how much it asks
     (`app.tools.contract.modes`). `workspace_id` names the folder of its own that it works in; without, it
-    works in the project's."""
+    works in the project's. `seen_run_id` is the newest run of its root agent whose end a person has seen."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -56,6 +56,7 @@ class Session(SQLModel, table=True):
     idle_fired_at: int | None = Field(default=None, sa_type=BigInteger)
     mode: str = Field(default="ask", sa_column_kwargs={"server_default": "ask"})
     workspace_id: str | None = None
+    seen_run_id: str | None = None
 
 
 class Event(SQLModel, table=True):

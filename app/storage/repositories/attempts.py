@@ -26,6 +26,10 @@ class AttemptGroupRepository(RowsById[AttemptGroup]):
         """Return every group in one of the states, the oldest first."""
         return self._sorted(self.c.state.in_(builtins.list(states)))
 
+    def unfinished(self, states: Iterable[str]) -> builtins.list[AttemptGroup]:
+        """As `in_states`, only those with a step that is under way."""
+        return self._sorted(self.c.state.in_(builtins.list(states)), self.c.journal.is_not(None))
+
     def forget_project(self, project_id: str) -> None:
         """Delete a project's groups that have no attempts: their sessions were deleted by a daemon of the
         schema before."""

@@ -52,11 +52,6 @@ class IssueRepository(RowsById[Issue]):
     def by_number(self, project_id: str, number: int) -> Issue | None:
         return self._first(self.c.project_id == storable(project_id), self.c.number == number)
 
-    def by_ids(self, ids: Sequence[str]) -> dict[str, Issue]:
-        """Return the issues of these ids, which are few, by their ids."""
-        wanted = self.c.id.in_([storable(row_id) for row_id in ids])
-        return {row.id: row for row in self._all(select(Issue).where(wanted))} if ids else {}
-
     def found(
         self,
         query: SearchQuery,

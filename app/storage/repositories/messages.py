@@ -28,6 +28,9 @@ from app.storage.repositories.rows import RowsById, completed, insert_or_overwri
 
 _PLACE = ("position", "id")
 
+_FIRST_BACK = (1, 2**53, "~")
+"""Where a walk from the newest message on begins: whether those that wait come, and what is before."""
+
 IDS_AT_ONCE = 500
 """How many ids one statement names; databases bound the number of parameters."""
 
@@ -41,6 +44,31 @@ class EditRecord:
     agent_path: str
     created_at: int
     details: MessageDetails
+
+
+@dataclass(frozen=True, slots=True)
+class SupersededGroup:
+    """Messages that one rollback or compaction (`by`) took out of a conversation."""
+
+    by: str | None
+    messages: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFilter:
+    """Which messages of a session are meant: of one agent or run, of what one rollback or compaction
+    superseded, or only those that wait."""
+
+    include_superseded: bool = False
+    superseded_by: str | None = None
+    agent_path: str | None = None
+    run_id: str | None = None
+    waiting: bool = False
+
+
+CURRENT = MessageFilter()
+"""The messages of all agents that nothing has superseded."""
 
 
 class MessageRepository(RowsById[Message]):
@@ -102,6 +130,13 @@ class MessageRepository(RowsById[Message]):
         )
         statement = select(Message).where(*where).order_by(self.c.position, self.c.id)
         return self._all(statement.limit(limit))
+
+    def before(self, session_id: str, position: int, agent_path: str) -> Message | None:
+        """Return an agent's last message before a position that no rollback took out."""
+        rolled_back = self.c.superseded_by.startswith("rbk_", autoescape=True)
+        kept = or_(self.c.superseded_by.is_(None), ~rolled_back)
+        where = (self.c.session_id == session_id, self.c.position < position, self.c.agent_path == agent_path)
+        return self._one(select(Message).where(*where, kept).order_by(self.c.position.desc()))
 
     def tool_results(self, session_id: str, position: int) -> list[Message]:
         """Return the results after a position that tools gave to any agent, also superseded ones."""
@@ -209,20 +244,29 @@ class MessageRepository(RowsById[Message]):
     def page(
         self,
         session_id: str,
+        only: MessageFilter = CURRENT,
         *,
-        include_superseded: bool = False,
-        agent_path: str | None = None,
-        run_id: str | None = None,
+        newest_first: bool = False,
         limit: int = 25,
         cursor: str | None = None,
     ) -> Page[Message]:
-        """Return a page of a session's messages by position, of one agent or run when it is given;
-        those that wait come last.
+        """Return a page of a session's messages by position; those that wait come last. `newest_first`
+        turns the whole order around.
 
-        A walk misses nothing. A message that left the queue between two pages may come twice."""
-        where = self._equal(session_id=session_id, agent_path=agent_path, run_id=run_id)
-        if not include_superseded:
+        A walk from the oldest on misses nothing. A message that left the queue between two pages may come
+        twice there, and may be missed by a walk from the newest on."""
+        where = self._equal(
+            session_id=session_id,
+            agent_path=only.agent_path,
+            run_id=only.run_id,
+            superseded_by=only.superseded_by,
+        )
+        if not only.include_superseded and only.superseded_by is None:
             where.append(self.c.superseded.is_(False))
+        if only.waiting:
+            where.append(self.c.position.is_(None))
+        if newest_first:
+            return self._page_back(where, limit, cursor)
         position, last_id, waiting_after = _read_cursor(cursor)
         rows = self._positioned(where, position, last_id, limit + 1)
         placed = len(rows)
@@ -235,6 +279,54 @@ class MessageRepository(RowsById[Message]):
                 position, last_id = before.position or 0, before.id
             next_cursor = _write_cursor(rows[limit - 1], position, last_id, waiting_after)
         return Page(items=rows[:limit], next_cursor=next_cursor, total=self._count(where))
+
+    def superseded_groups(self, session_id: str, agent_path: str) -> list[SupersededGroup]:
+        """Return what was taken out of an agent's conversation, the oldest first: by what, how many
+        messages that is without the results of tools, and the position of the first one."""
+        first = func.min(self.c.position)
+        statement = select(self.c.superseded_by, func.count(), first).where(
+            self.c.session_id == session_id,
+            self.c.agent_path == agent_path,
+            self.c.position.is_not(None),
+            self.c.superseded.is_(True),
+            self.c.role != "tool",
+        )
+        rows = self.connection.execute(statement.group_by(self.c.superseded_by).order_by(first))
+        return [SupersededGroup(*row) for row in rows]
+
+    def _page_back(self, where: list[ColumnElement[bool]], limit: int, cursor: str | None) -> Page[Message]:
+        """Return a page from the newest on: those that wait, then the others."""
+        waits, key, last_id = _FIRST_BACK
+        if cursor is not None:
+            waits, key, last_id = decode_cursor(cursor, "messages_back", (int, int, str))
+        rows: list[Message] = []
+        if waits:
+            rows = self._before(
+                where, self.c.position.is_(None), self.c.created_at, (key, last_id), limit + 1
+            )
+            key, last_id = _FIRST_BACK[1:]
+        if len(rows) <= limit:
+            rest = limit + 1 - len(rows)
+            rows += self._before(where, self.c.position.is_not(None), self.c.position, (key, last_id), rest)
+        next_cursor = None
+        if len(rows) > limit:
+            last = rows[limit - 1]
+            after = (1, last.created_at, last.id) if last.position is None else (0, last.position, last.id)
+            next_cursor = encode_cursor("messages_back", after)
+        return Page(items=rows[:limit], next_cursor=next_cursor, total=self._count(where))
+
+    def _before(
+        self,
+        where: list[ColumnElement[bool]],
+        which: ColumnElement[bool],
+        column: Any,
+        before: tuple[int, str],
+        limit: int,
+    ) -> list[Message]:
+        key, row_id = before
+        earlier = and_(column <= key, or_(column < key, self.c.id < row_id))
+        statement = select(Message).where(*where, which, earlier).order_by(column.desc(), self.c.id.desc())
+        return self._all(statement.limit(limit))
 
     def _waiting(self, session_id: str) -> Any:
         statement = select(Message).where(self.c.session_id == session_id, self.c.position.is_(None))

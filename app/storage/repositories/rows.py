@@ -7,7 +7,7 @@ Owns: turning rows into parameters, and results into rows. Never: a rule about o
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -218,6 +218,11 @@ class RowsById(Rows[RowT]):
         """Return the row, detached; None when there is none."""
         rows = self._all(_select_by_id(self.model), {"key_id": storable(row_id)})
         return rows[0] if rows else None
+
+    def by_ids(self, ids: Collection[str]) -> dict[str, RowT]:
+        """Return the rows of these ids, which are few, by their ids."""
+        wanted = self.c.id.in_([storable(row_id) for row_id in ids])
+        return {row.id: row for row in self._all(select(self.model).where(wanted))} if ids else {}  # type: ignore[attr-defined]
 
     def update(self, row_id: str, /, **values: object) -> bool:
         """Set the columns given; False when there is no such row. Unknown columns are refused."""

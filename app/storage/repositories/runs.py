@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, func, select, text, update
+from sqlalchemy import Column, ColumnElement, ScalarSelect, Select, Table, func, or_, select, text, update
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from app.messages import Usage
@@ -19,7 +19,39 @@ from app.storage.repositories.rows import Rows, RowsById, table_of
 from app.storage.text import storable, storable_values
 
 _NEWEST = table_of(Run).alias()
+_LATER = table_of(Run).alias()
 """Made once: an alias is a hundred objects in cycles, which only the garbage collector frees."""
+
+_NO_FAILURE = ("paused", "interaction")
+"""Why a run was interrupted that a person paused, or that waited for one when the daemon stopped."""
+
+
+def sessions_that_failed() -> Select[tuple[str]]:
+    """Return the query of the ids of sessions whose root agent's newest run failed or was interrupted."""
+    run, later = _NEWEST.c, _LATER.c
+    ended = or_(
+        run.state == "failed",
+        (run.state == "interrupted") & func.coalesce(run.reason, "").not_in(_NO_FAILURE),
+    )
+    newer = or_(later.created_at > run.created_at, (later.created_at == run.created_at) & (later.id > run.id))
+    replaced = select(later.id).where(
+        later.session_id == run.session_id, later.parent_run_id.is_(None), newer
+    )
+    return select(run.session_id).where(
+        run.state.in_(("failed", "interrupted")), run.parent_run_id.is_(None), ended, ~replaced.exists()
+    )
+
+
+def newest_root(session: Table) -> ScalarSelect[str]:
+    """Return the query of the id of the newest run of the root agent of each row of `session`."""
+    run = _NEWEST
+    return (
+        select(run.c.id)
+        .where(run.c.session_id == session.c.id, run.c.parent_run_id.is_(None))
+        .order_by(run.c.created_at.desc(), run.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
 
 
 class _StepRows(Rows[Step]):
@@ -66,15 +98,8 @@ class RunRepository(RowsById[Run]):
     def newest_roots(self, session_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of the root agent of each session, by the session's id; those without a run
         are left out."""
-        session, run = table_of(Session), _NEWEST
-        newest = (
-            select(run.c.id)
-            .where(run.c.session_id == session.c.id, run.c.parent_run_id.is_(None))
-            .order_by(run.c.created_at.desc(), run.c.id.desc())
-            .limit(1)
-            .scalar_subquery()
-        )
-        ids = select(newest).where(session.c.id.in_(list(session_ids)))
+        session = table_of(Session)
+        ids = select(newest_root(session)).where(session.c.id.in_(list(session_ids)))
         return {found.session_id: found for found in self._all(select(Run).where(self.c.id.in_(ids)))}
 
     def newest_finished_step(self, run_id: str) -> Step | None:
@@ -136,6 +161,14 @@ class RunRepository(RowsById[Run]):
     def children(self, session_id: str) -> builtins.list[Run]:
         """Return the runs of a session's child agents, the oldest first."""
         return self._sorted(self.c.session_id == session_id, self.c.parent_run_id.is_not(None))
+
+    def warn_of_budget(self, run_id: str, warning: dict[str, Any], at: int) -> None:
+        """Keep that a limit of a run is near; an earlier warning of the same limit is replaced."""
+        run = self.get(run_id)
+        if run is not None:
+            same = (warning["unit"], warning["shared"])
+            others = [one for one in run.budget_warnings or () if (one["unit"], one["shared"]) != same]
+            self.update(run_id, budget_warnings=[*others, warning], budget_warned_at=at)
 
     def insert_step(self, **values: object) -> None:
         """Insert one step by its columns, defaults filled in."""

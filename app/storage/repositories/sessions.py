@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 from sqlalchemy import Text, cast, delete, func, select, update
@@ -31,10 +31,13 @@ from app.storage.models import (
 from app.storage.pages import Page
 from app.storage.repositories.attempts import AttemptRepository
 from app.storage.repositories.rows import Rows, RowsById, completed, insert_or_overwrite, table_of
+from app.storage.repositories.runs import sessions_that_failed
 from app.storage.repositories.sizes import stored_bytes
 from app.storage.text import storable
 
 Bucket = Literal["primary", "subagents", "compactor"]
+Mark = Literal["asks", "failed", "archived", "current"]
+"""What a session can be looked for by; `current` are those that are not archived."""
 
 AT_REST = ("idle", "archived")
 """The states of a session in which retention may delete it."""
@@ -74,18 +77,25 @@ class SessionRepository(RowsById[Session]):
         kind: str | None = None,
         issue_number: int | None = None,
         text: str | None = None,
-        asks: bool = False,
+        only: Collection[Mark] = (),
         limit: int = 25,
         cursor: str | None = None,
     ) -> Page[Session]:
         """Return a page of sessions, the newest first. `text` is looked for in the title, without regard to
-        case; with `asks` only sessions in which a question waits."""
+        case. `only` names marks that they have: `asks`, a question waits; `failed`, they do nothing because
+        their newest run failed."""
         where = self._equal(project_id=project_id, state=state, kind=kind, issue_number=issue_number)
         if text:
             where.append(self.c.title.icontains(storable(text), autoescape=True))
-        if asks:
+        if "asks" in only:
             asked = table_of(Interaction).c
             where.append(self.c.id.in_(select(asked.session_id).where(asked.state == "pending")))
+        if "failed" in only:
+            where += [self.c.state == "idle", self.c.id.in_(sessions_that_failed())]
+        if "archived" in only:
+            where.append(self.c.state == "archived")
+        if "current" in only:
+            where.append(self.c.state != "archived")
         return self._newest_first("sessions", where, limit=limit, cursor=cursor)
 
     def bound_to(self, project_id: str, issue_number: int) -> builtins.list[str]:
@@ -155,13 +165,13 @@ class SessionRepository(RowsById[Session]):
     def delete(self, session_id: str) -> bool:
         """Delete a session and everything below it, its own permission rules and todos included.
 
-        Its audit rows stay; files that were given to its questions belong to nothing then. False when
+        Its audit rows stay; files that were given to it or its questions belong to nothing then. False when
         there is no such session."""
         asked, upload = table_of(Interaction), table_of(Upload)
         questions = select(asked.c.id).where(asked.c.session_id == session_id)
-        self.connection.execute(
-            update(upload).where(upload.c.used_by.in_(questions)).values(used_by=None, used_at=None)
-        )
+        # Two statements: with both conditions in one, PostgreSQL reads the whole table.
+        for theirs in (upload.c.used_by.in_(questions), upload.c.used_by == session_id):
+            self.connection.execute(update(upload).where(theirs).values(used_by=None, used_at=None))
         run = table_of(Run)
         step = table_of(Step)
         runs = select(run.c.id).where(run.c.session_id == session_id)

@@ -39,6 +39,13 @@ class ToolCallRepository(RowsById[ToolCall]):
         where = (self.c.session_id == session_id, self.c.ended_at.is_(None), self.c.state == "waiting")
         return self._sorted(*where, by=("id",))
 
+    def open_calls(self, asked: Collection[tuple[str, str, str]]) -> dict[tuple[str, str, str], ToolCall]:
+        """Return the open calls among those with these sessions, agents and ids of models."""
+        sessions, ids = {one[0] for one in asked}, {one[2] for one in asked}
+        where = (self.c.session_id.in_(sessions), self.c.call_id.in_(ids), self.c.ended_at.is_(None))
+        found = self._sorted(*where, by=("id",)) if asked else ()
+        return {(call.session_id, call.agent_path, call.call_id): call for call in found}
+
     def made_up_to(
         self, session_id: str, run_id: str | None, call_id: str, *, refusals: Collection[str]
     ) -> int:

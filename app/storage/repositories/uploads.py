@@ -19,7 +19,7 @@ class UploadRepository(RowsById[Upload]):
     model = Upload
 
     def of_user(self, used_by: str) -> builtins.list[Upload]:
-        """Return the files that belong to an issue, an interaction or a workflow run, the oldest first."""
+        """Return the files of an issue, a session, an interaction or a workflow run, the oldest first."""
         return self._sorted(self.c.used_by == storable(used_by))
 
     def existing(self, ids: Collection[str]) -> set[str]:
