@@ -5,10 +5,16 @@ Never: anything about one project (that is the project file) and no I/O besides 
 """
 
 from app.config.environment import child_environment, container_in_environment, environment_secrets, expanded
-from app.config.exposure import refuse_exposure, settings_not_in_effect
+from app.config.exposure import is_loopback, refuse_exposure, settings_not_in_effect
 from app.config.file_version import FileVersion, version_of
 from app.config.hook_settings import HookSettings
 from app.config.load import default_config_file, load_settings
+from app.config.notify_settings import (
+    NotifyCommandSettings,
+    NotifyNtfySettings,
+    NotifySettings,
+    NotifyWebhookSettings,
+)
 from app.config.proxies import Proxies
 from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
 from app.config.settings import (
@@ -35,8 +41,10 @@ from app.config.settings import (
     WorkspaceSettings,
     is_base_path,
 )
+from app.config.stored_keys import KEY_FILE, stored_keys, with_stored_key, without_stored_key
 
 __all__ = [
+    "KEY_FILE",
     "MASK",
     "AuthSettings",
     "DaemonSettings",
@@ -50,6 +58,10 @@ __all__ = [
     "LspServerSettings",
     "LspSettings",
     "McpSettings",
+    "NotifyCommandSettings",
+    "NotifyNtfySettings",
+    "NotifySettings",
+    "NotifyWebhookSettings",
     "OtelSettings",
     "PluginSettings",
     "PriceSettings",
@@ -68,12 +80,16 @@ __all__ = [
     "environment_secrets",
     "expanded",
     "is_base_path",
+    "is_loopback",
     "load_settings",
     "redacted",
     "refuse_exposure",
     "secret_values",
     "settings_not_in_effect",
+    "stored_keys",
     "url_password",
     "version_of",
+    "with_stored_key",
     "without_credentials",
+    "without_stored_key",
 ]

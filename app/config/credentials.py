@@ -45,23 +45,46 @@ USUAL_SEARCH_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """The same for the providers of `web_search`, where they are configured."""
 
 _SEARCH_NAMES = get_args(SearchName)
-_SINGLE_SECTIONS = {"langfuse": ("public_key", "secret_key")}
+_SINGLE_SECTIONS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("langfuse",): ("public_key", "secret_key"),
+    ("notify", "webhook"): ("secret",),
+    ("notify", "ntfy"): ("token",),
+}
 
 
 def resolve_credentials(
-    tree: dict[str, Any], environ: Mapping[str, str], missing: dict[str, str], problems: Problems
+    tree: dict[str, Any],
+    environ: Mapping[str, str],
+    missing: dict[str, str],
+    problems: Problems,
+    stored: Mapping[str, str],
 ) -> None:
-    """Fill in `api_key` and its kin in the raw `tree`; what is not set is added to `missing`."""
+    """Fill in `api_key` and its kin in the raw `tree`; what is not set is added to `missing`. `stored` are
+    the keys of providers that an operator has set while the daemon ran."""
     providers = tree.get("providers")
     for name, table in providers.items() if isinstance(providers, dict) else ():
         if isinstance(table, dict):
             usual = USUAL_VARIABLES.get(name, ())
+            if "key_from" in table:
+                problems.add_unknown(("providers", name, "key_from"), ())
+                del table["key_from"]
+            variable = table.get("api_key_env")
+            named = "api_key" in table or (isinstance(variable, str) and bool(environ.get(variable)))
             _resolve_provider(("providers", name), table, usual, environ, missing, problems)
+            if named:
+                table["key_from"] = "settings"
+            elif name in stored:
+                table.update(api_key=stored[name], key_from="stored", missing_env=())
+                missing.pop(f"providers.{name}.api_key", None)
+            elif "api_key" in table:
+                table["key_from"] = "variable"
     _resolve_search(tree.get("search"), environ, missing, problems)
     for section, fields in _SINGLE_SECTIONS.items():
-        single = tree.get(section)
+        single: Any = tree
+        for part in section:
+            single = single.get(part) if isinstance(single, dict) else None
         for field in fields if isinstance(single, dict) else ():
-            _resolve_named((section,), single or {}, field, environ, missing, problems)
+            _resolve_named(section, single, field, environ, missing, problems)
 
 
 def _resolve_search(

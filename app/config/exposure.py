@@ -42,8 +42,12 @@ def is_loopback(host: str) -> bool:
 
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     """Return the settings that have no effect, with the reason."""
-    return {
+    found = {
         f"mcp.{name}": "a server needs either `command` or `url`"
         for name, server in settings.mcp.items()
         if (server.command is None) == (server.url is None)
     }
+    webhook = settings.notify.webhook
+    if webhook.url is not None and webhook.secret is None:
+        found["notify.webhook.url"] = "a webhook is signed: set notify.webhook.secret or secret_env, too"
+    return found

@@ -5,6 +5,7 @@ Owns: precedence, references and where each value came from. Never: what a setti
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,13 +21,14 @@ from app.config.file_version import version_of
 from app.config.problems import KeyPath, Problems, known_keys
 from app.config.secret_files import FILE_MARK, Variables
 from app.config.settings import COMPUTED_KEYS, Settings
+from app.config.stored_keys import stored_keys
 from app.errors import ConfigError
 from app.nearest_names import nearest
 
 _TRUSTED = ("projects", "trusted")
 _LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), _TRUSTED)
 _PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})
-_CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
+_CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key", "secret", "token"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
 _MOST_LEVELS = 32
 """No setting lies half as deep; what walks the tree calls itself for each level."""
@@ -149,10 +151,10 @@ def _resolve(merged: _Merged, path: Path | None, environ: Mapping[str, str]) -> 
         problems.add_unknown((name,), known_keys(()))
         del merged.tree[name]
     _add_built_ins(merged.tree)
-    resolve_credentials(merged.tree, environ, missing, problems)
     merged.tree.setdefault("daemon", {})
-    if isinstance(merged.tree["daemon"], dict):
-        merged.tree["daemon"].setdefault("data_dir", platformdirs.user_data_path("kaged", appauthor=False))
+    folder = _data_folder(merged.tree["daemon"], problems)
+    stored = {} if folder is None else stored_keys(folder)
+    resolve_credentials(merged.tree, environ, missing, problems, stored)
     try:
         settings = Settings.model_validate({**merged.tree, "config_file": path, "missing_env": missing})
     except ValidationError as error:
@@ -162,6 +164,22 @@ def _resolve(merged: _Merged, path: Path | None, environ: Mapping[str, str]) -> 
     if problems.found:
         raise problems.as_error()
     return settings
+
+
+def _data_folder(daemon: Any, problems: Problems) -> Path | None:
+    """Give the data folder its real name in the tree, and return it. Cages compare paths part by part, so a
+    symbolic link or `..` in its name would be another folder to them."""
+    if not isinstance(daemon, dict):
+        return None
+    named = daemon.setdefault("data_dir", platformdirs.user_data_path("kaged", appauthor=False))
+    if not isinstance(named, str | Path):
+        return None
+    try:
+        daemon["data_dir"] = folder = Path(os.path.realpath(named))
+    except ValueError:
+        problems.add(("daemon", "data_dir"), "has a NUL character in it")
+        return None
+    return folder
 
 
 def _expand_references(

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Secret
 
 from app.config.file_version import FileVersion
 from app.config.hook_settings import HookSettings
+from app.config.notify_settings import NotifySettings
 from app.config.section import Section
 
 MEBIBYTE = 1024 * 1024
@@ -157,7 +158,8 @@ class ProviderSettings(Section):
     """One model provider. `timeout_seconds` bounds the silence between two pieces of an answer.
 
     `api_key` is resolved: from `api_key`, or from the variable that `api_key_env` names.
-    `missing_env` names the variables that were looked for and are not set.
+    `missing_env` names the variables that were looked for and are not set, `key_from` where the key is from:
+    the settings, a usual variable, or the file of stored keys.
     """
 
     driver: str
@@ -169,6 +171,7 @@ class ProviderSettings(Section):
     transcript: Path | None = None
     options: dict[str, Any] = Field(default_factory=dict, repr=False)
     missing_env: tuple[str, ...] = ()
+    key_from: Literal["settings", "variable", "stored"] | None = None
 
 
 class PriceSettings(Section):
@@ -337,6 +340,7 @@ class Settings(Section):
     plugins: PluginSettings = PluginSettings()
     chat_completions: ChatCompletionsSettings = ChatCompletionsSettings()
     hooks: HookSettings = HookSettings()
+    notify: NotifySettings = NotifySettings()
     config_file: Path | None = None
     missing_env: dict[str, str] = Field(default_factory=dict)
     _config_version: FileVersion | None = PrivateAttr(default=None)

@@ -36,6 +36,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 MEBIBYTE = 1024 * 1024
 TRIM_EVERY_SECONDS = 600.0
 IDEMPOTENCY_DAYS = 1
+NOTIFICATION_DAYS = 1
 RECHECK_MS = 2_000
 FREED_PAGES = 2_000
 """How many pages of the database file one write gives back at most."""
@@ -134,6 +135,7 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     while await storage.write(lambda uow: uow.logs.trim(logs_before, kept)):
         pass
     await storage.write(lambda uow: uow.access.purge_keys(at - IDEMPOTENCY_DAYS * DAY_MS))
+    await storage.write(lambda uow: uow.notifications.purge(at - NOTIFICATION_DAYS * DAY_MS))
     if trimmed:
         await hub.refresh_trim_points()
     # Whatever was deleted: deleted sessions and old log entries leave room, too.
@@ -146,15 +148,13 @@ async def reload_config_forever(settings: Settings, router: ProviderRouter, reda
 
     Without one, the file is waited for where it is looked for at the start."""
     file = settings.config_file or default_config_file()
+    own = {"daemon.data_dir": settings.daemon.data_dir}  # of the command line, perhaps
     async for _ in _changes_of(file, settings.config_version):
         try:
-            fresh = await asyncio.to_thread(load_settings, config_file=file)
-        except KagedError as error:
-            log.error("the changed config file is not used: %s", error.message)
-            continue
-        redactor.add(*secret_values(fresh))
-        try:
-            router.update(fresh.models, fresh.providers, fresh.prices)
+            async with router.changing:
+                fresh = await asyncio.to_thread(load_settings, config_file=file, overrides=own)
+                redactor.add(*secret_values(fresh))
+                router.update(fresh.models, fresh.providers, fresh.prices)
         except KagedError as error:
             log.error("the changed config file is not used: %s", error.message)
             continue

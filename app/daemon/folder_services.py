@@ -14,8 +14,11 @@ from app.harness.changes.news import ChangeNews
 from app.harness.changes.reverting import Reverts
 from app.harness.changes.service import Changes
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
+from app.harness.files.problems import ProblemViews
 from app.harness.files.service import ProjectFileViews
+from app.harness.files.symbols import ProjectSymbols
 from app.harness.git.service import ProjectGit
+from app.harness.projects.machine_folders import MachineFolders
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.sessions.session_tasks import SessionTasks
 from app.harness.stream.event_hub import EventHub
@@ -52,13 +55,16 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class FolderServices:
-    """The files of projects, what sessions changed in them, the folders of their own of sessions, and the
-    repositories of projects."""
+    """What can be done with folders: the files of projects, what is wrong in them and what they declare, what
+    sessions changed in them, workspaces, repositories, and the folders that may become projects."""
 
     workspaces: Workspaces
     files: ProjectFileViews
+    problems: ProblemViews
+    symbols: ProjectSymbols
     changes: FileChanges
     git: ProjectGit
+    machine: MachineFolders
 
     @classmethod
     async def open(
@@ -72,11 +78,13 @@ class FolderServices:
     ) -> FolderServices:
         """Return the services; nothing that was under way is taken up yet."""
         code = resources.code
-        files = code.file_views(projects, base.storage, resources.processes)
+        files, problems = code.file_views(projects, base.storage, resources.processes)
+        symbols = code.project_symbols(projects, base.storage, resources.processes)
         changes = FileChanges.of(base, hub, projects, resources.notes, code.watches, tasks)
         git = ProjectGit(resources.processes, child_environment(), base.settings.daemon.data_dir)
         await git.start()
-        return cls(workspaces, files, changes, git)
+        machine = MachineFolders(resources.processes.closed)
+        return cls(workspaces, files, problems, symbols, changes, git, machine)
 
     async def start(self, project_id: str | None = None) -> None:
         """Know where sessions work, and end what was under way; in one project when given."""

@@ -44,6 +44,7 @@ from app.daemon.log_store import stored_log
 from app.daemon.machine import Machine
 from app.daemon.mcp_services import agent_servers
 from app.daemon.notice_listener import others_heard
+from app.daemon.notify_services import notify_tasks, stored_beside
 from app.daemon.ownership import Ownership
 from app.daemon.plugin_storage import StoredPluginValues
 from app.daemon.process_services import open_processes
@@ -112,7 +113,7 @@ async def open_services(
         telemetry = Telemetry(traces)
         async with (
             stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
-            _open_services(Foundation(settings, redactor, storage, telemetry), deadline) as services,
+            _open_services(Foundation(settings, redactor, storage, telemetry), deadline, url) as services,
         ):
             show_storage(telemetry.metrics, storage)
             show_sessions(telemetry.metrics, services.sessions, services.events)
@@ -133,7 +134,7 @@ async def _open_storage(
 
 
 @asynccontextmanager
-async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIterator[Services]:
+async def _open_services(base: Foundation, deadline: Deadline | None, url: str) -> AsyncIterator[Services]:
     settings, redactor, storage, telemetry = base.settings, base.redactor, base.storage, base.telemetry
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
@@ -146,7 +147,7 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
         open_code_services(settings, processes, projects, audit) as code,
     ):
         environment = child_environment()
-        hub = EventHub(storage)
+        hub = EventHub(storage, stored_beside(settings.notify))
         records = IssueRecords.of(base, hub)
         reads = ReadTracker()
         terminals = TerminalManager(processes.own, per_session=settings.limits.ptys_per_session)
@@ -177,6 +178,7 @@ async def _open_services(base: Foundation, deadline: Deadline | None) -> AsyncIt
         services = await _assemble(base, projects, hub, registry, router, resources, records)
         show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
         tasks = _background(services, redactor)
+        tasks += notify_tasks(services, processes.own, url)
         try:
             if services.decisions.ownership is None:
                 await services.management.start(services.sessions)

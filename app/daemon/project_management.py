@@ -42,7 +42,7 @@ class IssueRecords:
         changes = IssueChanges(storage, hub, base.redactor)
         uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
         todos = TodoService(changes)
-        return cls(changes, uploads, todos, TodoProposals(todos, storage))
+        return cls(changes, uploads, todos, TodoProposals(todos, storage, hub))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ class SessionResources:
         """End and forget everything that is kept for the folder of a workspace, before it is removed. The
         sessions that work there are closed already."""
         self.code.feedback.forget_root(root)
+        self.code.symbols.forget(root)
         self.code.kept.forget(root)
         await self.code.languages.close_root(root)
         await self.notes.worktrees.forget(root)

@@ -38,7 +38,8 @@ def open_workspaces(
     merging = Merging(processes, environment, creation, branches, hooked, notes)
     record = WorkspaceRecord(base.storage, hub, projects.workspaces.learn)
     outfit = Outfit(record, processes, environment, base.redactor)
-    tools = Tools(creation, merging, outfit, settings.daemon.data_dir, resources.close_root)
+    data_dir, replicas = settings.daemon.data_dir, settings.storage.replicas
+    tools = Tools(creation, merging, outfit, data_dir, resources.close_root, replicas)
     return Workspaces(record, projects, tools, settings.workspaces)
 
 

@@ -83,4 +83,25 @@ class TodoChanged(EventPayload):
     todos_ref: str | None = None
 
 
-ISSUE_EVENTS: tuple[type[EventPayload], ...] = (IssueChanged, TodoChanged)
+class TodoProposed(EventPayload):
+    """A subagent's answer proposes entries for the checklist of its session's issue (`number`, null without
+    one), for a person or the root agent to decide about: `GET /sessions/{id}/todo-proposals`. Accepting
+    one publishes `todo.changed`."""
+
+    TYPE = "todo.proposed"
+    GLOBAL = True
+    number: int | None
+    project_id: str | None
+
+
+class TodoRejected(EventPayload):
+    """An operator has rejected a proposal for the checklist of the session's issue."""
+
+    TYPE = "todo.rejected"
+    GLOBAL = True
+    number: int | None
+    project_id: str | None
+    proposal_id: str
+
+
+ISSUE_EVENTS: tuple[type[EventPayload], ...] = (IssueChanged, TodoChanged, TodoProposed, TodoRejected)

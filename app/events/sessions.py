@@ -23,7 +23,8 @@ class SessionStateChanged(EventPayload):
 
 class SessionUpdated(EventPayload):
     """A session has another title, works on another issue of its project (null: on none), has another
-    model from its next run on (null: its agent's), or another mode from the next call on."""
+    model from its next run on (null: its agent's), or another mode from the next call on, or a person has
+    seen the end of a run (`seen_run_id`)."""
 
     TYPE = "session.updated"
     GLOBAL = True
@@ -31,6 +32,7 @@ class SessionUpdated(EventPayload):
     issue_number: int | None = None
     model: str | None = None
     mode: str = "ask"
+    seen_run_id: str | None = None
 
 
 class SessionRolledBack(EventPayload):
@@ -56,7 +58,7 @@ class RollbackUndone(EventPayload):
 
 
 class MessageEdited(EventPayload):
-    """A message that waits has another text; above 64 KB only its head is here."""
+    """A message that waits has another text or turn; above 64 KB only the head of the text is here."""
 
     TYPE = "message.edited"
     SPARSE = True
@@ -112,7 +114,7 @@ class AttemptChecked(EventPayload):
 
     TYPE = "attempt.checked"
     GLOBAL = True
-    attempts_id: str
+    attempt_group_id: str
     state: str
     exit_code: int | None = None
     problem: str | None = None

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.events.budgets import BUDGET_EVENTS
 from app.events.changes import ChangesUpdated
 from app.events.compaction import COMPACTION_EVENTS
 from app.events.hooks import HookEnded
@@ -279,19 +280,6 @@ class ToolProgress(EventPayload):
     text: str
 
 
-class BudgetWarning(EventPayload):
-    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
-    `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`."""
-
-    TYPE = "budget.warning"
-    GLOBAL = True
-    unit: Literal["tokens", "usd", "seconds", "steps"]
-    limit: float
-    used: float
-    reached: bool
-    unpriced_model: str | None = None
-
-
 class Heartbeat(EventPayload):
     TYPE = "heartbeat"
     DURABLE = False
@@ -318,7 +306,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     CheckpointCreated,
     PromptReloaded,
     ToolProgress,
-    BudgetWarning,
+    *BUDGET_EVENTS,
     Heartbeat,
     PermissionRequested,
     PermissionAnswered,

@@ -200,6 +200,17 @@ def test_paths_in_the_file_are_relative_to_the_file(load: Any, tmp_path: Path) -
     assert settings.providers["replay"].transcript == tmp_path / "demo.yaml"
 
 
+def test_the_data_folder_has_its_real_name(load: Any, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "linked").symlink_to("disk")
+    assert load('[daemon]\ndata_dir = "linked/data"\n').daemon.data_dir == tmp_path / "disk" / "data"
+    settings = load(overrides={"daemon.data_dir": tmp_path / "elsewhere" / ".." / "data"})
+    assert settings.daemon.data_dir == tmp_path / "data"
+    with pytest.raises(ConfigError) as error:
+        load('[daemon]\ndata_dir = "a\\u0000b"\n')
+    assert "NUL" in problems(error)["daemon.data_dir"]["message"]
+
+
 @pytest.mark.requirement("cages.kernel.launch")
 def test_folders_that_every_cage_sees_are_relative_to_the_file(load: Any, tmp_path: Path) -> None:
     settings = load('[sandbox]\nread_only = ["/opt/go", "tools"]\n')
