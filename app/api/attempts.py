@@ -1,4 +1,4 @@
-"""Routes for attempts: start, list, compare, pick and cancel.
+"""Routes for attempts: start, list, compare, pick, cancel and discard.
 
 Owns: parsing and answering. Never: what attempts do (`harness.attempts`).
 """
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path
 from app.api.dependencies import PageDep, PrincipalDep, ProjectId, RequestId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.attempts import AttemptsAnswer, PickAnswer, PickAttempt
+from app.api.schemas.attempts import AttemptGroupAnswer, PickAnswer, PickAttempt
 from app.api.schemas.messages import StartAttempts
 from app.api.schemas.model import PageOf
 from app.api.schemas.workspaces import MergeAnswer
@@ -24,7 +24,7 @@ from app.storage.keyed_effect import answer_with
 
 router: APIRouter = noun_router("Attempts")
 
-AttemptsId = Annotated[str, Path(description="The id of a group of attempts, `att_...`.", max_length=64)]
+AttemptGroupId = Annotated[str, Path(description="The id of a group of attempts, `att_...`.", max_length=64)]
 
 
 @router.post(
@@ -39,11 +39,11 @@ async def start_attempts(
     request_id: RequestId,
     project_id: ProjectId,
     body: StartAttempts,
-) -> AttemptsAnswer:
+) -> AttemptGroupAnswer:
     """Opens `n` sessions with the message, each in a workspace, all from the same commit. To start attempts
     as forks of a session, post a message with `attempts`; as runs of a workflow, invoke it with
     `attempts`."""
-    answer_with(Started, lambda started: (201, AttemptsAnswer.begun(started)))
+    answer_with(Started, lambda started: (201, AttemptGroupAnswer.begun(started)))
     started = await services.management.attempts.with_message(
         project_id,
         body.attempts.wish(),
@@ -51,42 +51,44 @@ async def start_attempts(
         body.title,
         principal.actor,
     )
-    return AttemptsAnswer.begun(started)
+    return AttemptGroupAnswer.begun(started)
 
 
 @router.get("/projects/{project_id}/attempts", summary="List a project's attempts, newest first")
 async def list_attempts(
     services: ServicesDep, project_id: ProjectId, page: PageDep
-) -> PageOf[AttemptsAnswer]:
+) -> PageOf[AttemptGroupAnswer]:
     """The items have no `changes` and no output of checks."""
     found = await services.management.attempts.list(project_id, page.limit, page.cursor)
-    return answer_page(found, lambda one: AttemptsAnswer.of(one, whole=False))
+    return answer_page(found, lambda one: AttemptGroupAnswer.of(one, whole=False))
 
 
-@router.get("/attempts/{attempts_id}", summary="Compare attempts")
-async def get_attempts(services: ServicesDep, attempts_id: AttemptsId) -> AttemptsAnswer:
+@router.get("/attempts/{attempt_group_id}", summary="Compare attempts")
+async def get_attempts(services: ServicesDep, attempt_group_id: AttemptGroupId) -> AttemptGroupAnswer:
     """Shows the state of each attempt, its changes, check, tokens, cost and duration."""
-    return AttemptsAnswer.of(await services.management.attempts.get(attempts_id))
+    return AttemptGroupAnswer.of(await services.management.attempts.get(attempt_group_id))
 
 
 @router.post(
-    "/attempts/{attempts_id}/pick",
+    "/attempts/{attempt_group_id}/pick",
     summary="Merge one attempt and discard the others",
     dependencies=[IDEMPOTENT],
 )
 async def pick_attempt(
-    services: ServicesDep, principal: PrincipalDep, attempts_id: AttemptsId, body: PickAttempt
+    services: ServicesDep, principal: PrincipalDep, attempt_group_id: AttemptGroupId, body: PickAttempt
 ) -> PickAnswer:
     """Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
-    for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
-    nothing. Picking another one is a `conflict` (`already_picked`)."""
+    for the reasons of a merge; a refused pick discards nothing. With `dry_run` conflicts and blocked files
+    are no error: the answer is 200 with both. Picking the same attempt again changes nothing. Picking
+    another one is a `conflict` (`already_picked`), and so is any pick while one is in progress
+    (`pick_in_progress`)."""
     attempts, workspaces = services.management.attempts, services.management.folders.workspaces
     if body.conflicts == "agent":
         await services.sessions.require_open(body.session_id)
     if body.hooks:
-        services.projects.require_trusted((await attempts.stored(attempts_id)).group.project_id)
+        services.projects.require_trusted((await attempts.stored(attempt_group_id)).group.project_id)
     try:
-        picked = await attempts.pick(attempts_id, body.session_id, body.wish(), principal.actor)
+        picked = await attempts.pick(attempt_group_id, body.session_id, body.wish(), principal.actor)
     except Conflict as refusal:
         refusal.details = services.redactor.data(refusal.details)  # what hooks say may hold a secret
         raise
@@ -95,16 +97,27 @@ async def pick_attempt(
         await services.sessions.post_message(body.session_id, text, actor=principal.actor)
     state = (await workspaces.of_session(body.session_id)).state
     return PickAnswer(
-        attempts=AttemptsAnswer.of(await attempts.get(attempts_id)),
+        attempt_group=AttemptGroupAnswer.of(await attempts.get(attempt_group_id)),
         merge=MergeAnswer.of(picked.merged, state, dry_run=body.dry_run),
         discarded=list(picked.discarded),
     )
 
 
-@router.post("/attempts/{attempts_id}/cancel", summary="Cancel attempts")
+@router.post("/attempts/{attempt_group_id}/cancel", summary="Cancel attempts")
 async def cancel_attempts(
-    services: ServicesDep, principal: PrincipalDep, attempts_id: AttemptsId
-) -> AttemptsAnswer:
+    services: ServicesDep, principal: PrincipalDep, attempt_group_id: AttemptGroupId
+) -> AttemptGroupAnswer:
     """Cancels the runs and checks that are in progress or queued. The workspaces stay: each attempt can be
     picked, or continue with another message."""
-    return AttemptsAnswer.of(await services.management.attempts.cancel(attempts_id, principal.actor))
+    return AttemptGroupAnswer.of(await services.management.attempts.cancel(attempt_group_id, principal.actor))
+
+
+@router.post("/attempts/{attempt_group_id}/discard", summary="Discard attempts")
+async def discard_attempts(
+    services: ServicesDep, principal: PrincipalDep, attempt_group_id: AttemptGroupId
+) -> AttemptGroupAnswer:
+    """Cancels all attempts and discards their workspaces, which `undo` restores. None can be picked any more.
+    Repeating it changes nothing. A group of which one is picked is a `conflict` (`already_picked`)."""
+    return AttemptGroupAnswer.of(
+        await services.management.attempts.discard(attempt_group_id, principal.actor)
+    )

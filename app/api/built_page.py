@@ -18,7 +18,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-_FILE_NAME = re.compile(r"^[A-Za-z0-9_-]+\.(js|css|svg|woff2)$")
+_FILE_NAME = re.compile(r"^[A-Za-z0-9_-]+\.(js|css|svg|woff2|png|webmanifest)$")
 _HASHED = re.compile(r"-[a-z0-9]{10}\.[a-z0-9]+$")
 _NAMED = re.compile(r"static/([A-Za-z0-9_-]+\.[a-z0-9]+)")
 _NAMED_BY_STYLES = re.compile(r"url\(\./([A-Za-z0-9_-]+\.[a-z0-9]+)\)")
@@ -27,7 +27,12 @@ _MEDIA_TYPES = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
+    ".png": "image/png",
+    ".webmanifest": "application/manifest+json",
 }
+_WORKER = "service_worker.js"
+_COMPRESSED = frozenset({".woff2", ".png"})
+"""Files that are compressed already."""
 _IMMUTABLE = "max-age=31536000, immutable"
 """For a file with its own digest in its name: another content has another name."""
 
@@ -65,13 +70,22 @@ class BuiltPage:
         names |= _names(_NAMED_BY_STYLES, (style.read_text(encoding="utf-8") for style in styles))
         return frozenset(f"/static/{name}" for name in names)
 
+    async def worker(self, request: Request) -> Response | None:
+        """Return the worker of the page, None when there is none. It stands beside the page, because a worker
+        looks after what lies below its own address; a browser asks each time whether it has changed."""
+        return self._answered(await asyncio.to_thread(self._find, Path(_WORKER)), _WORKER, request)
+
     async def answer(self, name: str, request: Request) -> Response | None:
         """Return one file, None when there is none. Only names of the page's own alphabet are looked for.
 
         A browser keeps a file with a digest in its name. Of the others it asks each time whether they have
         changed: another release of the daemon is seen at once, and a reload moves no bytes. A file is
         compressed for who takes that; it holds no secret."""
-        found = await asyncio.to_thread(self._find, name) if _FILE_NAME.match(name) else None
+        if not _FILE_NAME.match(name):
+            return None
+        return self._answered(await asyncio.to_thread(self._find, Path("static", name)), name, request)
+
+    def _answered(self, found: _StaticFile | None, name: str, request: Request) -> Response | None:
         if found is None:
             return None
         kept = _IMMUTABLE if _HASHED.search(name) else "no-cache"
@@ -89,9 +103,9 @@ class BuiltPage:
                 return Response(content, headers=headers, media_type=media_type)
         return Response(found.content, headers=headers, media_type=media_type)
 
-    def _find(self, name: str) -> _StaticFile | None:
+    def _find(self, file: Path) -> _StaticFile | None:
         """Blocks: reads the file when it is another than before."""
-        path = self._folder / "static" / name
+        path = self._folder / file
         try:
             status = path.stat()
         except OSError:
@@ -107,7 +121,7 @@ def _read(path: Path, _changed: int, _size: int) -> _StaticFile:
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()[:32]
     codings: dict[str, bytes] = {}
-    if path.suffix != ".woff2":
+    if path.suffix not in _COMPRESSED:
         brotli = path.with_name(f"{path.name}.br")
         if brotli.exists():
             codings["br"] = brotli.read_bytes()

@@ -112,7 +112,7 @@ async def get_change(
 
 
 @router.post(
-    "/sessions/{session_id}/changes/revert",
+    "/sessions/{session_id}/reverts",
     summary="Revert a file, or hunks of it",
     status_code=201,
     dependencies=[CLAIMED],
@@ -138,7 +138,7 @@ async def list_reverts(services: ServicesDep, session_id: SessionId, page: PageD
 
 
 @router.post(
-    "/sessions/{session_id}/changes/revert/{revert_id}/undo", summary="Undo a revert", dependencies=[CLAIMED]
+    "/sessions/{session_id}/reverts/{revert_id}/undo", summary="Undo a revert", dependencies=[CLAIMED]
 )
 async def undo_revert(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, revert_id: RevertId

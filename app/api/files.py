@@ -1,4 +1,5 @@
-"""Routes for the files of a project: a folder's entries, a file's content, search by name.
+"""Routes for the files of a project: a folder's entries, a file's content and problems, search by name and
+of what they declare.
 
 Owns: parsing and answering. Never: reading files (`harness.files`). Agents' tokens have the tools for files
 instead, which know their cage.
@@ -14,18 +15,32 @@ from starlette.responses import Response
 from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep
 from app.api.file_response import FileBytes
 from app.api.kaged_route import noun_router
-from app.api.schemas.files import FileEntry, FileHit, FileHits, FileText, FileTreePage, GitStateAnswer
+from app.api.schemas.files import (
+    FileEntry,
+    FileHit,
+    FileHits,
+    FilePosition,
+    FileProblem,
+    FileProblems,
+    FileText,
+    FileTreePage,
+    GitStateAnswer,
+    SymbolHit,
+    SymbolHits,
+)
 from app.harness.files.entry_details import modified_at
 from app.harness.files.listing import sort_key
 from app.harness.files.service import FileAddress
 from app.storage.pages import decode_cursor, encode_cursor
 from app.tools.search.fuzzy import MAX_QUERY
 from app.tools.search.name_index import NameQuery
+from app.tools.search.symbol_index import SymbolQuery
 from app.workspace.any_names import address_of, path_at
 
 router: APIRouter = noun_router("Files")
 
 MAX_DEPTH = 32
+MAX_WAIT = 20.0
 _CURSOR = "files"
 _BINARY = {"type": "string", "format": "binary"}
 _ANY_FILE = {"*/*": {"schema": _BINARY}, "application/octet-stream": {"schema": _BINARY}}
@@ -143,6 +158,41 @@ async def get_file_text(
     )
 
 
+@router.get("/projects/{project_id}/files/problems", summary="Read what language servers find in a file")
+async def get_file_problems(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    address: AddressDep,
+    wait: Annotated[
+        float, Query(ge=0.1, le=MAX_WAIT, description="How many seconds to wait for the server's answer.")
+    ] = 5.0,
+) -> FileProblems:
+    """Starts the language server of the file if it does not run, as the tools of agents do. At most 500
+    problems, the most serious ones, by position; `total` counts all. For read-only tokens the rules of the
+    content hold, and the server's words are withheld."""
+    found = await services.management.folders.problems.of(address, seconds=wait, secrets=principal.may_write)
+    items = [
+        FileProblem(
+            severity=one.severity,
+            start=FilePosition(line=one.line, column=one.character + 1),
+            end=FilePosition(line=one.end_line, column=one.end_character + 1),
+            message=one.message,
+            source=one.source,
+            code=one.code,
+        )
+        for one in found.found
+    ]
+    return FileProblems(
+        items=items,
+        next_cursor=None,
+        total=found.total,
+        path=address_of(found.path),
+        state=found.state,
+        reason=found.words or None,
+        server=found.server,
+    )
+
+
 @router.get("/projects/{project_id}/files/search", summary="Search files of a project by name")
 async def search_files(
     services: ServicesDep,
@@ -181,6 +231,50 @@ async def search_files(
     ]
     return FileHits(
         items=hits, next_cursor=None, total=len(hits), searched=found.searched, complete=found.is_whole
+    )
+
+
+@router.get("/projects/{project_id}/symbols", summary="Search what the files of a project declare")
+async def search_symbols(
+    services: ServicesDep,
+    project_id: ProjectId,
+    q: Annotated[
+        str,
+        Query(
+            max_length=MAX_QUERY,
+            description="Letters of the name in their order, as in editors; before the name parts of what is "
+            "around it, or of the path (`Basket.total`, `basket total`). An `@` at the start is ignored. "
+            "Empty: nothing.",
+        ),
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=100, description="The maximum number of items.")] = 25,
+    session_id: InSession = None,
+) -> SymbolHits:
+    """Classes, functions and the like, by the syntax of the files: no language server is needed, and nothing
+    of the project runs. Ignored files are not searched. The first search of a project reads its source
+    files, later ones what has changed; an answer waits 1.5 seconds for it at most."""
+    query = SymbolQuery.parse(q)
+    found = await services.management.folders.symbols.search(project_id, session_id, query, limit)
+    hits = [
+        SymbolHit(
+            name=one.declared.name,
+            kind=one.declared.kind,
+            container=one.declared.container,
+            path=address_of(one.path),
+            line=one.declared.line,
+            score=one.fit.score,
+            positions=list(one.fit.positions),
+        )
+        for one in found.hits
+    ]
+    return SymbolHits(
+        items=hits,
+        next_cursor=None,
+        total=len(hits),
+        state=found.state,
+        reason=found.reason,
+        searched=found.searched,
+        complete=found.is_whole,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api.dependencies import OperatorDep, PageDep, PageRequest, ProjectId, ServicesDep
+from app.api.dependencies import OperatorDep, PageDep, ProjectId, ServicesDep
 from app.api.kaged_route import CLAIMED, noun_router
 from app.api.operator_audit import NOTED
 from app.api.pagination import answer_page, page_by_name
@@ -25,6 +25,7 @@ from app.api.schemas.git import (
     GitDiffAnswer,
     GitFileAnswer,
     GitHeadAnswer,
+    GitLinesAnswer,
     GitStagingAnswer,
     GitStatusAnswer,
     StageFiles,
@@ -35,9 +36,11 @@ from app.api.schemas.model import PageOf
 from app.daemon.services import Services
 from app.errors import Conflict
 from app.harness.git.committing import CommitWish
+from app.harness.git.line_counts import FileCounts, LineCounts
 from app.harness.git.names import given
 from app.harness.git.status import FileState, GitStatus
 from app.harness.git_output.hunks import FileDiff
+from app.storage.pages import Page
 from app.workspace.any_names import address_of
 
 router: APIRouter = noun_router("Git")
@@ -55,14 +58,18 @@ async def get_git_status(
 ) -> GitStatusAnswer:
     """Shows the branch, an operation in progress, and the files that differ, sorted by path. Ignored files
     are left out."""
-    status = await services.management.folders.git.status(_root(services, project_id))
-    return await asyncio.to_thread(_status_page, status, page)
+    repositories, root = services.management.folders.git, _root(services, project_id)
+    status = await repositories.status(root)
+    files = await asyncio.to_thread(
+        page_by_name, "git_status", status.files, lambda one: address_of(one.name), page
+    )
+    counts = await repositories.line_counts(root, files.items)
+    return await asyncio.to_thread(_status_page, status, files, counts)
 
 
-def _status_page(status: GitStatus, page: PageRequest) -> GitStatusAnswer:
-    found = page_by_name("git_status", status.files, lambda one: address_of(one.name), page)
+def _status_page(status: GitStatus, found: Page[FileState], counts: FileCounts) -> GitStatusAnswer:
     return GitStatusAnswer(
-        items=[_file(one) for one in found.items],
+        items=[_file(one, counts) for one in found.items],
         next_cursor=found.next_cursor,
         total=found.total,
         branch=status.branch,
@@ -218,7 +225,11 @@ def _note(request: Request, done: Mapping[str, Any]) -> None:
     setattr(request.state, NOTED, done)
 
 
-def _file(one: FileState) -> GitFileAnswer:
+def _lines(counts: LineCounts | None) -> GitLinesAnswer | None:
+    return None if counts is None else GitLinesAnswer(additions=counts.additions, deletions=counts.deletions)
+
+
+def _file(one: FileState, counts: FileCounts) -> GitFileAnswer:
     return GitFileAnswer(
         path=address_of(one.name),
         old_path=None if one.old_name is None else address_of(one.old_name),
@@ -226,6 +237,8 @@ def _file(one: FileState) -> GitFileAnswer:
         unstaged=one.unstaged,
         untracked=one.untracked,
         conflict=one.conflict,
+        staged_lines=_lines(counts.staged.get(one.name)),
+        unstaged_lines=_lines(counts.unstaged.get(one.name)),
     )
 
 

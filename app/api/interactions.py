@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from app.api.asked_calls import with_calls
 from app.api.dependencies import InteractionId, PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, IdempotencyKeyHeader, noun_router
 from app.api.pagination import answer_page
@@ -20,6 +21,8 @@ from app.api.scope_rules import READS_SESSION
 from app.api.uploads import FILE_BODY, FileName, receive_file
 from app.storage.keyed_effect import answer_with
 from app.storage.models import Interaction
+from app.storage.pages import Page
+from app.storage.unit_of_work import UnitOfWork
 
 router: APIRouter = noun_router("Interactions")
 
@@ -36,10 +39,12 @@ async def list_interactions(
     state: Annotated[InteractionStateName | None, Query(description="Only those in this state.")] = None,
 ) -> PageOf[InteractionAnswer]:
     await services.sessions.get(session_id)
-    found = await services.storage.read(
-        lambda uow: uow.interactions.list(session_id, state=state, limit=page.limit, cursor=page.cursor)
-    )
-    return answer_page(found, InteractionAnswer.model_validate)
+
+    def read(uow: UnitOfWork) -> Page[InteractionAnswer]:
+        found = uow.interactions.list(session_id, state=state, limit=page.limit, cursor=page.cursor)
+        return Page(with_calls(uow, found.items, services.redactor), found.next_cursor, found.total)
+
+    return answer_page(await services.storage.read(read), lambda item: item)
 
 
 @router.get(
@@ -50,9 +55,9 @@ async def list_interactions(
 async def get_interaction(
     services: ServicesDep, session_id: SessionId, interaction_id: InteractionId
 ) -> InteractionAnswer:
-    return InteractionAnswer.model_validate(
-        await services.sessions.interactions.get(session_id, interaction_id)
-    )
+    asked = await services.sessions.interactions.get(session_id, interaction_id)
+    (answer,) = await services.storage.read(lambda uow: with_calls(uow, [asked], services.redactor))
+    return answer
 
 
 @router.post(

@@ -14,8 +14,16 @@ from app.api.dependencies import MessageId, PageDep, PrincipalDep, RequestId, Se
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
-from app.api.schemas.attempts import AttemptsAnswer
-from app.api.schemas.messages import EditMessage, MessageAnswer, PostedMessageAnswer, PostMessage, brief
+from app.api.schemas.attempts import AttemptGroupAnswer
+from app.api.schemas.messages import (
+    EditMessage,
+    MessageAnswer,
+    PostedMessageAnswer,
+    PostMessage,
+    SupersededAnswer,
+    SupersededMessages,
+    brief,
+)
 from app.api.schemas.model import PageOf
 from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
@@ -24,6 +32,7 @@ from app.harness.attempts.starting import Started
 from app.harness.attempts.wish import FirstMessage
 from app.harness.conversation.session_rows import PostedMessage
 from app.storage.keyed_effect import answer_with
+from app.storage.repositories.messages import MessageFilter
 
 router: APIRouter = noun_router("Messages")
 
@@ -61,9 +70,10 @@ async def post_message(
         response.status_code, answer = await _attempted(services, principal, request_id, session_id, body)
         return answer
     answer_with(PostedMessage, _posted)
+    content = await services.sessions.message_files.named_in(session_id, body.content, body.upload_ids)
     posted = await services.sessions.post_message(
         session_id,
-        body.content,
+        content,
         attachments=[attachment.model_dump() for attachment in body.attachments],
         model=body.model,
         mode=mode or body.mode or "queue",
@@ -77,10 +87,10 @@ async def post_message(
 async def _attempted(
     services: Services, principal: Principal, request_id: str, session_id: str, body: PostMessage
 ) -> tuple[int, PostedMessageAnswer]:
-    given = {"mode": body.mode, "model": body.model}
+    given = {"mode": body.mode, "model": body.model, "upload_ids": body.upload_ids or None}
     fields = {name: "not with `attempts`" for name, value in given.items() if value is not None}
     if fields or body.attempts is None:
-        raise ValidationFailed("Attempts have their own models and begin at once.", fields=fields)
+        raise ValidationFailed("Attempts have their own models and folders.", fields=fields)
     answer_with(Started, _started)
     attachments = [attachment.model_dump() for attachment in body.attachments]
     message = FirstMessage(body.content, attachments, request_id)
@@ -93,7 +103,7 @@ def _started(started: Started) -> tuple[int, PostedMessageAnswer]:
         message=MessageAnswer.model_validate(started.messages[0]),
         run=None,
         queued=True,
-        attempts=AttemptsAnswer.begun(started),
+        attempt_group=AttemptGroupAnswer.begun(started),
     )
     return 202, answer
 
@@ -123,21 +133,50 @@ async def list_messages(
     run_id: Annotated[
         str | None, Query(max_length=64, description="Only messages of one run, such as one delegation.")
     ] = None,
+    waiting: Annotated[bool, Query(description="Only messages that wait for their turn.")] = False,
+    superseded_by: Annotated[
+        str | None,
+        Query(max_length=64, description="Only messages that one rollback or compaction superseded."),
+    ] = None,
+    order: Annotated[Literal["oldest", "newest"], Query(description="Which messages come first.")] = "oldest",
 ) -> PageOf[MessageAnswer]:
-    """The messages of all agents in order, each with its `agent_path`; queued messages come last. Images in
-    tool results are omitted: request the message itself."""
+    """The messages of all agents in order, each with its `agent_path`; queued messages come last. With
+    `order=newest` the whole order is turned around, so that the first page has the end of the conversation.
+    Images in tool results are omitted: request the message itself."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.messages.page(
             session_id,
-            include_superseded=include_superseded,
-            agent_path=agent_path,
-            run_id=run_id,
+            MessageFilter(
+                include_superseded=include_superseded,
+                superseded_by=superseded_by,
+                agent_path=agent_path,
+                run_id=run_id,
+                waiting=waiting,
+            ),
+            newest_first=order == "newest",
             limit=page.limit,
             cursor=page.cursor,
         )
     )
     return answer_page(found, brief)
+
+
+@router.get(
+    "/sessions/{session_id}/superseded",
+    summary="List what was taken out of a conversation",
+    dependencies=READS_SESSION,
+)
+async def list_superseded(
+    services: ServicesDep,
+    session_id: SessionId,
+    agent_path: Annotated[str, Query(max_length=2000, description="Whose conversation.")] = "primary",
+) -> SupersededAnswer:
+    """One item for each rollback and compaction that superseded messages, the oldest first. The messages
+    themselves: `GET .../messages?superseded_by=`."""
+    await services.sessions.get(session_id)
+    found = await services.storage.read(lambda uow: uow.messages.superseded_groups(session_id, agent_path))
+    return SupersededAnswer(items=[SupersededMessages.model_validate(group) for group in found])
 
 
 @router.get(
@@ -155,10 +194,11 @@ async def get_message(services: ServicesDep, session_id: SessionId, message_id: 
 async def edit_message(
     services: ServicesDep, session_id: SessionId, message_id: MessageId, body: EditMessage
 ) -> MessageAnswer:
-    """`409 not_waiting` once the message is in the conversation."""
-    return MessageAnswer.model_validate(
-        await services.sessions.queued_messages.edit(session_id, message_id, body.content)
-    )
+    """Changes the text, or `mode`: when the message runs. `409 not_waiting` once the message is in the
+    conversation."""
+    queued = services.sessions.queued_messages
+    changed = await queued.edit(session_id, message_id, body.content, mode=body.mode)
+    return MessageAnswer.model_validate(changed)
 
 
 @router.delete(

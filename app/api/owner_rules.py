@@ -14,7 +14,15 @@ from starlette.routing import BaseRoute
 
 FROM_ROWS = frozenset(
     {
-        *("get_session", "export_session", "list_messages", "get_message", "list_runs", "get_run"),
+        *(
+            "get_session",
+            "export_session",
+            "list_messages",
+            "list_superseded",
+            "get_message",
+            "list_runs",
+            "get_run",
+        ),
         *("list_checkpoints", "list_rollbacks", "list_compactions", "get_compaction"),
         *("list_interactions", "get_interaction", "list_todo_proposals"),
         *("list_issues", "get_issue", "list_issue_updates", "list_issue_links", "list_issue_attachments"),
@@ -32,14 +40,19 @@ BY_OWNER = frozenset(
         *("list_workflows", "list_hooks", "list_plugins", "list_mcp_servers", "list_project_permissions"),
         *("get_git_status", "get_git_diff", "list_git_branches"),
         *("list_session_permissions", "get_checkpoint", "get_checkpoint_prompt", "list_prompts"),
+        "list_agents",
         # What the owner has in memory or in its data folder, or makes with its settings.
         *("list_commands", "get_command", "get_upload_content", "get_sent_request"),
-        *("list_files", "get_file_content", "get_file_text", "search_files"),
+        *("list_files", "get_file_content", "get_file_text", "get_file_problems"),
+        *("search_files", "search_symbols"),
+        # The owner knows the most secrets to redact.
+        *("share_session", "preview_share"),
         # Everything that changes something in a project.
         *("reload_project", "trust_project", "distrust_project", "move_project"),
         *("update_session", "delete_session", "archive_session", "pause_session", "resume_session"),
         *("cancel_session", "continue_session", "post_message", "edit_message", "remove_message"),
         *("cancel_run", "retry_run", "edit_checkpoint_prompt", "remove_prompt_edit", "roll_back_session"),
+        "see_warnings",
         *("fork_session", "undo_rollback", "compact_session", "preview_compaction", "flag_compaction"),
         *("approve_compaction", "edit_compaction", "reject_compaction", "answer_interaction"),
         *("upload_interaction_file", "create_issue", "edit_issue", "comment_on_issue", "transition_issue"),
@@ -49,9 +62,10 @@ BY_OWNER = frozenset(
         *("create_project_permission", "delete_project_permission", "create_session_permission"),
         *("get_workspace", "merge_workspace", "keep_workspace", "discard_workspace", "undo_workspace"),
         *("merge_workspace_by_id", "keep_workspace_by_id", "discard_workspace_by_id"),
-        *("undo_workspace_by_id",),
+        *("undo_workspace_by_id", "retry_workspace", "retry_workspace_by_id"),
         *("list_changes", "get_change", "revert_change", "undo_revert", "list_reverts"),
         *("start_attempts", "get_attempts", "pick_attempt", "cancel_attempts"),
+        "discard_attempts",
         *("delete_session_permission", "list_mcp_content", "enable_mcp_server", "enable_plugin", "test_hook"),
         *("stage_files", "unstage_files", "commit_files", "create_git_branch", "switch_git_branch"),
     }
@@ -66,7 +80,9 @@ NAMED_OTHERWISE = frozenset(
 BY_ANY = frozenset(
     {
         *("get_versions", "list_projects", "get_dsl_schema", "list_sessions", "list_modes", "list_tools"),
+        *("list_machine_folders", "list_inbox"),
         *("list_workflow_runs", "list_models", "list_providers", "test_provider", "list_audit"),
+        *("set_provider_key", "delete_provider_key"),
         *("sync_sessions", "get_metrics", "list_logs", "list_tokens", "revoke_token", "create_launch_link"),
     }
 )

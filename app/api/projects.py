@@ -6,13 +6,15 @@ Owns: parsing and answering. Never: compiling (`harness.dsl`) or watching (`harn
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep
+from app.api.dependencies import OperatorDep, PageDep, PrincipalDep, ProjectId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
-from app.api.pagination import answer_page
+from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
 from app.api.schemas.projects import (
     Capability,
@@ -20,6 +22,8 @@ from app.api.schemas.projects import (
     DslAnswer,
     DslFile,
     LoadProject,
+    MachineFolderAnswer,
+    MachineFolderPage,
     ProjectAnswer,
     ProjectDetail,
     TrustAnswer,
@@ -54,6 +58,37 @@ async def load_project(services: ServicesDep, body: LoadProject) -> ProjectDetai
     every diagnostic."""
     loaded = await services.decisions.loader.load(body.path)
     return await project_detail(services, loaded.id)
+
+
+@router.get("/folders", summary="List the folders in a folder of the daemon's machine")
+async def list_machine_folders(
+    services: ServicesDep,
+    operator: OperatorDep,
+    page: PageDep,
+    path: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=4_096,
+            description="An absolute path; without one the home of the daemon's user.",
+        ),
+    ] = None,
+    hidden: Annotated[bool, Query(description="Include names that begin with a dot.")] = False,
+) -> MachineFolderPage:
+    """For operators, to choose a folder for `POST /projects/load`. Names of folders alone, no files. The
+    daemon's own folders are not shown, nor names that are not printable."""
+    found = await asyncio.to_thread(services.management.folders.machine.view, path, hidden=hidden)
+    shown = page_by_name("folders", found.folders, attrgetter("name"), page)
+    parent = str(Path(found.path).parent)
+    return MachineFolderPage(
+        items=[MachineFolderAnswer.model_validate(one) for one in shown.items],
+        next_cursor=shown.next_cursor,
+        total=shown.total,
+        path=found.path,
+        parent=parent if parent != found.path else None,
+        is_project=found.is_project,
+        complete=found.complete,
+    )
 
 
 @router.get("/projects", summary="List loaded projects")

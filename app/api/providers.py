@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
-from app.api.dependencies import PageDep, ServicesDep
+from app.api.dependencies import OperatorDep, PageDep, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
-from app.api.schemas.providers import ModelAnswer, ProviderAnswer, ProviderTestAnswer, TestProvider
+from app.api.schemas.providers import (
+    ModelAnswer,
+    ProviderAnswer,
+    ProviderTestAnswer,
+    SetProviderKey,
+    TestProvider,
+)
+from app.api.secret_transport import refuse_readable_secret
+from app.daemon.services import Services
+from app.errors import ValidationFailed
+from app.harness.providers.key_file import ProviderKeys
 
 router: APIRouter = noun_router("Providers")
 
@@ -40,3 +50,29 @@ async def test_provider(
     `error` and `message` have the result."""
     result = await services.providers.test(name, body.model if body is not None else None)
     return ProviderTestAnswer.model_validate(result)
+
+
+@router.put("/providers/{name}/key", summary="Store the key of a provider")
+async def set_provider_key(
+    request: Request, services: ServicesDep, operator: OperatorDep, name: str, body: SetProviderKey
+) -> ProviderAnswer:
+    """The key is written to a private file of the data folder, and counts from the next model call on. It is
+    never returned. Only over TLS, or on the daemon's own machine (403, `not_encrypted`); 409
+    (`key_in_settings`) when the settings give the provider its key."""
+    refuse_readable_secret(request, operator, f"run `kaged providers key {name}` on the daemon's machine")
+    key = body.key.get_secret_value().strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ValidationFailed(
+            "This is no key.", fields={"key": "must be visible ASCII characters without spaces"}
+        )
+    return ProviderAnswer.model_validate(await _keys(services).put(name, key))
+
+
+@router.delete("/providers/{name}/key", summary="Delete the stored key of a provider")
+async def delete_provider_key(services: ServicesDep, operator: OperatorDep, name: str) -> ProviderAnswer:
+    """From the next model call on the provider uses its usual environment variable, if that is set."""
+    return ProviderAnswer.model_validate(await _keys(services).delete(name))
+
+
+def _keys(services: Services) -> ProviderKeys:
+    return ProviderKeys(services.settings.daemon.data_dir, services.providers, services.redactor)

@@ -84,10 +84,9 @@ class RateLimits:
         limit, key = self._settings.sockets_per_client, principal.key
         if limit is not None and self._sockets[key] >= limit:
             raise RateLimited(
-                f"This client has {limit} WebSockets open. Close one, or follow several sessions with "
-                "/api/v1/ws and GET /api/v1/sync.",
+                f"This client has {limit} WebSockets open. Close one, or follow several sessions with one.",
                 reason="too_many_sockets",
-                details={"limit": limit},
+                details={"limit": limit, "route": "GET /api/v1/ws"},
             )
         self._sockets[key] += 1
         try:

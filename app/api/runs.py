@@ -19,6 +19,7 @@ from app.api.schemas.runs import (
     PauseSession,
     ResumedAnswer,
     ResumeSession,
+    RetryRun,
     RunAnswer,
     RunDetail,
     SentRequestAnswer,
@@ -141,11 +142,23 @@ async def cancel_run(services: ServicesDep, principal: PrincipalDep, run_id: Run
 
 
 @router.post("/runs/{run_id}/retry", summary="Retry a failed run", status_code=201, dependencies=[IDEMPOTENT])
-async def retry_run(services: ServicesDep, principal: PrincipalDep, run_id: RunId) -> RunAnswer:
-    """Starts a new run with the same message and `retry_of`. The failed run must be the newest of its
-    session; its messages stay in the conversation."""
+async def retry_run(
+    services: ServicesDep, principal: PrincipalDep, run_id: RunId, body: RetryRun | None = None
+) -> RunAnswer:
+    """Starts a new run with the same message and `retry_of`, and with another `model` if one is given. The
+    failed run must be the newest of its session; its messages stay in the conversation."""
     answer_with(Run, lambda run: (201, run_answer(run)))
-    return run_answer(await services.sessions.one_run.retry(run_id, principal.actor))
+    model = body.model if body is not None else None
+    return run_answer(await services.sessions.one_run.retry(run_id, principal.actor, model=model))
+
+
+@router.post(
+    "/runs/{run_id}/see-warnings", summary="Mark the budget warnings of a run as seen", status_code=204
+)
+async def see_warnings(services: ServicesDep, run_id: RunId) -> Response:
+    """The run leaves the inbox until a further limit is near."""
+    await services.sessions.one_run.see_warnings(run_id)
+    return Response(status_code=204)
 
 
 @router.post("/sessions/{session_id}/pause", summary="Pause the active run")

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.api.schemas.sessions import ContextUse, CostSplit, LastRun, SessionAnswer, SessionDetail, Tokens
+from app.api.schemas.sessions import (
+    ContextShares,
+    ContextUse,
+    CostSplit,
+    LastRun,
+    SessionAnswer,
+    SessionDetail,
+    Tokens,
+)
 from app.daemon.services import Services
 from app.harness.compaction.threshold import FALLBACK_WINDOW
 from app.storage.models import Run, Session, Step
@@ -107,4 +115,15 @@ def _context_use(services: Services, run: Run, step: Step) -> ContextUse:
         window=window,
         window_assumed=known is None,
         fraction=round(tokens / window, 4),
+        shares=_shares(step.stats.get("context"), tokens, int(usage.get("output_tokens", 0))),
     )
+
+
+def _shares(estimated: dict[str, int] | None, tokens: int, answer: int) -> ContextShares | None:
+    """Return what the tokens of a context are; `estimated` is of what was sent, the answer is a message."""
+    total = sum(estimated.values()) if estimated else 0
+    if not estimated or not total:
+        return None
+    sent = tokens - answer
+    scaled = {name: count * sent // total for name, count in estimated.items() if name != "messages"}
+    return ContextShares(**scaled, messages=tokens - sum(scaled.values()))

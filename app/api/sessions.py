@@ -1,4 +1,4 @@
-"""Routes for sessions: create, list, change, archive, delete, export and import.
+"""Routes for sessions: create, list, change, archive, delete, export and import; their agents.
 
 Owns: parsing and answering. Never: what a session does (`harness.sessions`).
 """
@@ -17,6 +17,7 @@ from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.operator_audit import NOTED
 from app.api.pagination import answer_page
+from app.api.schemas.agents import SessionAgent
 from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import (
     ChangeSession,
@@ -76,11 +77,18 @@ async def list_sessions(
         str | None, Query(max_length=200, description="Only sessions whose title contains this.")
     ] = None,
     asks: Annotated[bool, Query(description="Only sessions with an open question.")] = False,
+    failed: Annotated[
+        bool,
+        Query(description="Only idle sessions whose newest run failed, or was interrupted but not paused."),
+    ] = False,
+    archived: Annotated[
+        bool | None, Query(description="Only archived sessions, or only those that are not archived.")
+    ] = None,
 ) -> PageOf[ListedSession]:
     filters = {"project_id": project_id, "state": state, "kind": kind, "issue_number": issue_number}
-    found = await services.sessions.list(
-        {**filters, "text": text, "asks": asks, "limit": page.limit, "cursor": page.cursor}
-    )
+    marks = {"asks": asks, "failed": failed, "archived": archived, "current": archived is False}
+    chosen = {"text": text, "only": [mark for mark, wanted in marks.items() if wanted]}
+    found = await services.sessions.list({**filters, **chosen, "limit": page.limit, "cursor": page.cursor})
     ids = [row.id for row in found.items]
     pending, runs = await services.storage.read(
         lambda uow: (uow.interactions.pending_counts(ids), uow.runs.newest_roots(ids))
@@ -122,6 +130,14 @@ async def import_session(
 async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
     """Includes tokens, cost by spender, and how full each agent's context is."""
     return await session_detail(services, await services.sessions.get(session_id))
+
+
+@router.get("/sessions/{session_id}/agents", summary="List the agents of a session and their cages")
+async def list_agents(services: ServicesDep, session_id: SessionId) -> PageOf[SessionAgent]:
+    """The root agent first, each before its subagents, by the version of the project that the session works
+    with. All are on one page."""
+    agents = await services.sessions.agents(session_id)
+    return PageOf[SessionAgent].whole([SessionAgent.of(agent) for agent in agents])
 
 
 @router.patch("/sessions/{session_id}", summary="Change a session: title, issue, model, mode")

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query
 from app.api.dependencies import AuthorDep, PageDep, ProjectId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page, page_by_name
-from app.api.schemas.attempts import AttemptsAnswer
+from app.api.schemas.attempts import AttemptGroupAnswer
 from app.api.schemas.model import PageOf
 from app.api.schemas.workflows import (
     InvokeWorkflow,
@@ -136,7 +136,7 @@ async def cancel_workflow_run(
 
 def _started(started: Started) -> WorkflowRunAnswer:
     first = WorkflowRunAnswer.of(started.runs[0], None, 0)
-    return first.model_copy(update={"attempts": AttemptsAnswer.begun(started)})
+    return first.model_copy(update={"attempt_group": AttemptGroupAnswer.begun(started)})
 
 
 async def _answer(services: Services, run: WorkflowRun) -> WorkflowRunAnswer:

@@ -1,4 +1,4 @@
-"""Routes for workspaces: show, list, merge, keep, discard and undo.
+"""Routes for workspaces: show, list, merge, keep, discard, undo and retry.
 
 Owns: parsing and answering. Never: what becomes of a workspace (`harness.workspaces`).
 """
@@ -48,7 +48,8 @@ async def merge_workspace(
 ) -> MergeAnswer:
     """Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
     same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
-    changes; `details.paths` names the files. The workspace stays, and can be merged again."""
+    changes; `details.paths` names the files. The workspace stays, and can be merged again. With `dry_run`
+    neither is an error: the answer is 200 with `conflicts` and `blocked`, and nothing is written."""
     row = await services.management.folders.workspaces.of_session(session_id)
     return await _merged(services, principal, row, body)
 
@@ -71,6 +72,16 @@ async def discard_workspace(services: ServicesDep, session_id: SessionId) -> Wor
 async def undo_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.of_session(session_id)))
+
+
+@router.post(
+    "/sessions/{session_id}/workspace/retry", summary="Create a broken workspace again", status_code=202
+)
+async def retry_workspace(services: ServicesDep, session_id: SessionId) -> WorkspaceAnswer:
+    """Answers before the workspace is created, from the `base` that was asked for. Changes that were in a
+    removed folder are not restored. A message that waited for the workspace runs with the next message."""
+    workspaces = services.management.folders.workspaces
+    return await _retried(services, await workspaces.of_session(session_id))
 
 
 @router.get("/workspaces/{workspace_id}", summary="Show a workspace")
@@ -107,6 +118,21 @@ async def discard_workspace_by_id(services: ServicesDep, workspace_id: Workspace
 async def undo_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
     workspaces = services.management.folders.workspaces
     return WorkspaceAnswer.model_validate(await workspaces.undo(await workspaces.get(workspace_id)))
+
+
+@router.post(
+    "/workspaces/{workspace_id}/retry", summary="Create a broken workspace again by its id", status_code=202
+)
+async def retry_workspace_by_id(services: ServicesDep, workspace_id: WorkspaceId) -> WorkspaceAnswer:
+    """Works like the retry of a session's workspace. That of a subagent is refused with the reason
+    `workspace_of_subagent`."""
+    return await _retried(services, await services.management.folders.workspaces.get(workspace_id))
+
+
+async def _retried(services: Services, row: Workspace) -> WorkspaceAnswer:
+    if row.run_id is None:
+        await services.sessions.require_open(row.session_id or "")
+    return WorkspaceAnswer.model_validate(await services.management.folders.workspaces.retry(row))
 
 
 async def _merged(

@@ -66,14 +66,14 @@ def wishes(project: str, session: str, elsewhere: str) -> Iterator[tuple[str, st
         for key in ("strategy", "into", "message", "dry_run", "conflicts", "hooks", "create"):
             yield "POST", f"{session}/workspace/merge", {"json": {"dry_run": True, key: value}}
         for key in ("path", "hunks", "digest", "since"):
-            yield "POST", f"{session}/changes/revert", {"json": {"path": "none.txt", key: value}}
+            yield "POST", f"{session}/reverts", {"json": {"path": "none.txt", key: value}}
         for key in ("paths", "path", "hunks"):
             yield "POST", f"{project}/git/stage", {"json": {"path": "README.md", "hunks": ["x"], key: value}}
         for key in ("message", "paths", "amend", "hooks", "unsigned"):
             yield "POST", f"{project}/git/commit", {"json": {"message": "x", key: value}}
         yield "POST", "/sessions", {"json": {"project_id": project.rpartition("/")[2], "workspace": value}}
     for body in (b"", b"null", b"[]", b'{"path": "\\ud800"}', b'{"into": "\\udcff"}', b"{", b"\xff"):
-        for what in (f"{session}/changes/revert", f"{session}/workspace/merge", f"{project}/git/commit"):
+        for what in (f"{session}/reverts", f"{session}/workspace/merge", f"{project}/git/commit"):
             yield "POST", what, {"content": body, "headers": {"Content-Type": "application/json"}}
 
 
@@ -97,7 +97,7 @@ def lists(project: str, session: str, elsewhere: str) -> Iterator[tuple[str, str
     ):
         yield "GET", f"{session}/changes", {"params": {"since": since}}
         yield "GET", f"{session}/changes/README.md", {"params": {"since": since}}
-        yield "POST", f"{session}/changes/revert", {"json": {"path": "README.md", "since": since}}
+        yield "POST", f"{session}/reverts", {"json": {"path": "README.md", "since": since}}
     for number in map(str, NUMBERS):
         yield "GET", f"{project}/files", {"params": {"depth": number}}
         yield (
@@ -108,16 +108,18 @@ def lists(project: str, session: str, elsewhere: str) -> Iterator[tuple[str, str
         yield "GET", f"{session}/changes/README.md", {"params": {"context": number}}
     for one in (f"ses_{UNKNOWN}", "ses_\0", "x", "\0", elsewhere):
         yield "GET", f"{project}/files", {"params": {"session_id": one}}
+        yield "GET", f"{project}/symbols", {"params": {"q": "x", "session_id": one}}
     for one in (f"rvt_{UNKNOWN}", "%00", "%0A", "x", "rvt_", "%ED%A0%80", "..%2F..", "x" * 300):
-        yield "POST", f"{session}/changes/revert/{one}/undo", {}
+        yield "POST", f"{session}/reverts/{one}/undo", {}
     for one in (f"/sessions/ses_{UNKNOWN}", "/sessions/x", "/sessions/%00", "/sessions/%ED%A0%80"):
         for what in ("changes", "changes/x", "reverts", "workspace"):
             yield "GET", f"{one}/{what}", {}
         for what in ("merge", "keep", "discard", "undo"):
             yield "POST", f"{one}/workspace/{what}", {"json": {}} if what == "merge" else {}
     for one in (f"/projects/prj_{UNKNOWN}", "/projects/x", "/projects/%00"):
-        for what in ("files", "files/content", "files/search", "git/status", "git/branches", "workspaces"):
+        for what in ("files", "files/content", "files/search", "symbols", "git/status", "git/branches"):
             yield "GET", f"{one}/{what}", {}
+        yield "GET", f"{one}/workspaces", {}
 
 
 def named_files(project: str, session: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -126,10 +128,11 @@ def named_files(project: str, session: str) -> Iterator[tuple[str, str, dict[str
         for what in ("files", "files/content", "files/text", "git/diff"):
             yield "GET", f"{project}/{what}", {"params": sent}
         yield "GET", f"{project}/files/search", {"params": {"q": sent["path"]}}
+        yield "GET", f"{project}/symbols", {"params": {"q": sent["path"]}}
         yield "POST", f"{project}/git/stage", {"json": {"paths": [name]}}
         yield "POST", f"{project}/git/unstage", {"json": {"path": name, "hunks": ["0"]}}
         yield "POST", f"{project}/git/commit", {"json": {"message": "x", "paths": [name]}}
-        yield "POST", f"{session}/changes/revert", {"json": {"path": name}}
+        yield "POST", f"{session}/reverts", {"json": {"path": name}}
         yield "POST", f"{session}/workspace/merge", {"json": {"message": name, "dry_run": True}}
     for path in (
         "%00",

@@ -138,7 +138,9 @@ async def test_only_tokens_that_no_cage_holds_may_read_files(
         (files.at, {}),
         (f"{files.at}/content", {"path": "README.md"}),
         (f"{files.at}/text", {"path": "README.md"}),
+        (f"{files.at}/problems", {"path": "README.md"}),
         (f"{files.at}/search", {"q": "readme"}),
+        (f"{files.at.removesuffix('files')}symbols", {"q": "readme"}),
     ]
     for body in bodies:
         made = await client.post("/api/v1/tokens", json=body)

@@ -56,6 +56,12 @@ async def test_hunks_are_staged_unstaged_and_committed_one_by_one(desk: GitDesk,
     text = LINES.replace("line 3\n", "line three\n").replace("line 35\n", "line 35\nnew\n")
     desk.write("list.txt", text.removesuffix("\n"))
     first, second = (await desk.get("diff", path="list.txt"))["hunks"]
+
+    async def lines() -> list[Any]:
+        (file,) = (await desk.get("status"))["items"]
+        return [one and list(one.values()) for one in (file["staged_lines"], file["unstaged_lines"])]
+
+    assert await lines() == [None, [3, 2]]
     assert ["-", "line 3"] in first["lines"] and ["+", "line three"] in first["lines"]
     assert second["lines"][-1] == ["\\", " No newline at end of file"]
 
@@ -63,6 +69,7 @@ async def test_hunks_are_staged_unstaged_and_committed_one_by_one(desk: GitDesk,
     assert staged["counts"] == {"staged": 1, "unstaged": 1, "untracked": 0, "conflicted": 0}
     assert "+new" in desk.git("diff", "--cached") and "three" not in desk.git("diff", "--cached")
     assert (desk.root / "list.txt").read_text() == text.removesuffix("\n")
+    assert await lines() == [[2, 1], [1, 1]]
     # The other hunk is another one now: its lines are counted from another content.
     (left,) = (await desk.get("diff", path="list.txt"))["hunks"]
     assert left["lines"] == first["lines"]
@@ -81,6 +88,8 @@ async def test_hunks_are_staged_unstaged_and_committed_one_by_one(desk: GitDesk,
     refusal = await desk.refused("stage", path="list.txt", hunks=[first["digest"], "0" * 32])
     assert refusal["reason"] == "changed_since"
     assert await desk.states() == {"list.txt": (None, "modified")}
+    desk.git("mv", "list.txt", "renamed.txt")
+    assert await lines() == [[0, 0], [1, 1]]
 
     rows = await daemon.services.storage.read(lambda uow: uow.audit.list(limit=50, cursor=None))
     noted = {row.event: row for row in rows.items}

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from app.api.asked_calls import MOST_CHARACTERS, asked_call
 from tests.driver.daemon import Daemon, next_frame
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -62,7 +63,7 @@ async def ended(socket: ClientConnection) -> None:
 
 
 async def test_the_question_comes_over_both_sockets_and_once_lets_this_one_call_go_on(
-    asked: Asked, daemon: Daemon, session_id: str, tmp_path: Path
+    asked: Asked, daemon: Daemon, client: httpx2.AsyncClient, session_id: str, tmp_path: Path
 ) -> None:
     target = tmp_path / "shop" / "notes.txt"
     async with (
@@ -80,8 +81,19 @@ async def test_the_question_comes_over_both_sockets_and_once_lets_this_one_call_
             ["notes.txt"],
             "rule",
         )
-        assert "`file.write **` asks for approval" in payload["reason"]
+        assert payload["reason"] == "A rule of the operator asks before `file.write` on any file."
         assert not target.exists()
+        # Who is asked can read what would be written.
+        address = f"{asked.session}/interactions"
+        (listed,) = (await client.get(address)).json()["items"]
+        assert listed["call"] == {
+            "name": "file.write",
+            "arguments": {"path": "notes.txt", "content": "hello\n"},
+            "cut": False,
+        }
+        assert (await client.get(f"{address}/{listed['id']}")).json() == listed
+        (waiting,) = (await client.get("/api/v1/inbox")).json()["items"]
+        assert waiting["question"] == listed
 
         answered = await asked.answer(question, answer="once")
         assert answered.status_code == 200, answered.text
@@ -262,3 +274,12 @@ async def test_a_list_has_pages_and_a_filter_by_state(
     assert [item["id"] for item in first["items"] + rest["items"]] == sorted(ids, reverse=True)
     assert (first["total"], rest["next_cursor"]) == (3, None)
     assert [item["id"] for item in pending["items"]] == [ids[2]]
+
+
+def test_a_long_call_is_shown_from_its_beginning() -> None:
+    text = "x" * MOST_CHARACTERS
+    whole = asked_call("file.write", {"path": "a", "content": "b"})
+    cut = asked_call("file.write", {"path": "a", "content": text, "lines": ["c", {"d": "e"}], "force": True})
+    assert (whole.arguments, whole.cut) == ({"path": "a", "content": "b"}, False)
+    assert cut.arguments == {"path": "a", "content": text[:-12]}
+    assert cut.cut

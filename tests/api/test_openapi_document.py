@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "openapi"
 FILES = {"openapi.json": openapi_document(), "events.schema.json": events_document()}
 DOCUMENT: dict[str, Any] = orjson.loads(FILES["openapi.json"])
 
-NOT_JSON = ("/content", "/export", "/metrics")
+NOT_JSON = ("/content", "/export", "/share", "/metrics")
 """Routes whose answers are something else."""
 
 

@@ -20,7 +20,7 @@ OF_PROJECTS = {
     "workflow_run_id": "wfr_01M8F3CTKZ249YKXA4ARQ7D5Z6",
     "upload_id": "upl_01M8F3CTKZ249YKXA4ARQ7D5Z6",
     "workspace_id": "wks_01M8F3CTKZ249YKXA4ARQ7D5Z6",
-    "attempts_id": "att_01M8F3CTKZ249YKXA4ARQ7D5Z6",
+    "attempt_group_id": "att_01M8F3CTKZ249YKXA4ARQ7D5Z6",
 }
 OF_NO_PROJECT = {"token_id", "name", "model"}
 """They come first in addresses of tokens, providers and chat models."""

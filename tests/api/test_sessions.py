@@ -13,7 +13,7 @@ from app.ids import is_id
 from app.storage.models import Step
 from app.storage.repositories.runs import RunRepository
 from tests.driver.daemon import Daemon, next_frame, running_daemon, write_project
-from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
+from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 REQUIRES: dict[str, list[dict[str, str]]] = {
@@ -457,3 +457,28 @@ async def test_a_session_is_read_without_the_steps_of_its_runs(
     assert detail.status_code == 200
     assert detail.json()["context"] == before["context"]
     assert detail.json()["context"][0]["tokens"] > 0
+
+
+@pytest.mark.requirement("http.resources")
+async def test_the_list_of_sessions_is_narrowed_to_failed_and_archived_ones(
+    daemon: Daemon, client: httpx2.AsyncClient, project_id: str, model: FakeProvider
+) -> None:
+    async def listed(**query: str) -> set[str]:
+        answer = (await client.get("/api/v1/sessions", params=query)).json()
+        assert answer["total"] == len(answer["items"])
+        return {one["title"] for one in answer["items"]}
+
+    ids = {}
+    for title in ("Failed", "Fine", "Mended", "Old"):
+        made = await client.post("/api/v1/sessions", json={"project_id": project_id, "title": title})
+        ids[title] = made.json()["id"]
+    for title, replies in (("Failed", [False]), ("Fine", [True]), ("Mended", [False, True])):
+        for good in replies:
+            model.script(text_reply("Yes.") if good else Document(401, {"error": {"message": "no"}}))
+            run = await run_of(daemon, ids[title], "Do it")
+            assert run["state"] == ("succeeded" if good else "failed"), run
+    await client.post(f"/api/v1/sessions/{ids['Old']}/archive")
+    assert await listed(failed="true") == {"Failed"}
+    assert await listed(archived="false") == {"Failed", "Fine", "Mended"}
+    assert await listed(archived="true") == {"Old"}
+    assert await listed(text="IN", failed="false") == {"Fine"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.events.budgets import BudgetSeen, BudgetWarning
 from app.events.changes import ChangesUpdated
 from app.events.compaction import (
     CompactionCompleted,
@@ -20,7 +21,7 @@ from app.events.interactions import (
     PermissionRequested,
     WireRule,
 )
-from app.events.issues import IssueChanged, TodoChanged, WireTodo
+from app.events.issues import IssueChanged, TodoChanged, TodoProposed, TodoRejected, WireTodo
 from app.events.payload import EventPayload
 from app.events.sessions import (
     AttemptChecked,
@@ -36,7 +37,6 @@ from app.events.sessions import (
     WorkspaceUpdated,
 )
 from app.events.union import (
-    BudgetWarning,
     CheckpointCreated,
     Heartbeat,
     MessageDelta,
@@ -145,6 +145,7 @@ SAMPLES: tuple[EventPayload, ...] = (
     PromptReloaded(agents=("primary", "primary.subagents.tester")),
     ToolProgress(tool_call_id="call_1", text="12 of 40 files"),
     BudgetWarning(unit="usd", limit=1.0, used=0.8, reached=False),
+    BudgetSeen(run_id=RUN),
     HookEnded(
         hook="frozen",
         event="before_tool",
@@ -187,7 +188,7 @@ SAMPLES: tuple[EventPayload, ...] = (
         files=2,
     ),
     AttemptChecked(
-        attempts_id="att_01JZ000000000000000000000C",
+        attempt_group_id="att_01JZ000000000000000000000C",
         state="failed",
         exit_code=2,
         problem="`check` ended with 2",
@@ -238,6 +239,12 @@ SAMPLES: tuple[EventPayload, ...] = (
         assignment="workflow:deploy",
         change="assigned",
         actor="operator:daemon",
+    ),
+    TodoProposed(number=42, project_id="prj_01JZ0000000000000000000008"),
+    TodoRejected(
+        number=42,
+        project_id="prj_01JZ0000000000000000000008",
+        proposal_id="tpr_01JZ0000000000000000000011",
     ),
     TodoChanged(
         issue_id="iss_01JZ0000000000000000000007",

@@ -84,6 +84,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "workspaces": lambda row: unit.workspaces.get(row["id"]),
         "attempt_groups": lambda row: unit.attempt_groups.get(row["id"]),
         "attempts": lambda row: unit.attempts.get(row["session_id"]),
+        "notifications": lambda row: unit.notifications.get(row["id"]),
     }
     return {table: reads[table](row) for table, row in rows.items()}
 

@@ -19,7 +19,7 @@ def reference(prefix: str) -> str:
 
 
 IDS = {
-    "AttemptsAnswer": "att",
+    "AttemptGroupAnswer": "att",
     "CheckpointAnswer": "ckp",
     "CheckpointDetail": "ckp",
     "ChildRunAnswer": "run",
@@ -30,6 +30,7 @@ IDS = {
     "CreatedTokenAnswer": "tok",
     "EditedIssue": "iss",
     "ImportedSessionDetail": "ses",
+    "InboxItem": "itx",
     "InteractionAnswer": "itx",
     "IssueAnswer": "iss",
     "IssueDetailAnswer": "iss",
@@ -65,7 +66,8 @@ IDS = {
 REFERENCES = {
     "workspace_id": "wks",
     "active_run": "run",
-    "attempts_id": "att",
+    "seen_run_id": "run",
+    "attempt_group_id": "att",
     "call_id": "tcl",
     "checkpoint_id": "ckp",
     "message_cursor": "msg",

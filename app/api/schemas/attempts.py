@@ -15,7 +15,7 @@ from app.harness.workspaces.merging import WORKING_TREE
 from app.storage.models import Attempt, AttemptGroup
 
 MOST = 64
-AttemptsStateName = Literal["running", "done", "picking", "picked"]
+AttemptGroupStateName = Literal["running", "done", "picking", "picked", "discarded"]
 CheckStateName = Literal["none", "running", "passed", "failed", "stopped"]
 ModelName = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -167,7 +167,7 @@ class AttemptAnswer(AnswerModel):
         )
 
 
-class AttemptsAnswer(AnswerModel):
+class AttemptGroupAnswer(AnswerModel):
     """Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
     or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out."""
 
@@ -176,7 +176,7 @@ class AttemptsAnswer(AnswerModel):
     session_id: str | None = Field(description="The session that they are forks of.")
     workflow: str | None
     title: str
-    state: AttemptsStateName
+    state: AttemptGroupStateName
     base: str
     base_commit: str | None = Field(description="The commit that all start from.")
     check: AskedCheck | None
@@ -190,13 +190,13 @@ class AttemptsAnswer(AnswerModel):
     attempts: list[AttemptAnswer]
 
     @classmethod
-    def of(cls, found: Comparison, *, whole: bool = True) -> AttemptsAnswer:
+    def of(cls, found: Comparison, *, whole: bool = True) -> AttemptGroupAnswer:
         group = found.group
-        state = group.state if group.state != "open" else "running" if found.at_work else "done"
+        rest = "running" if found.at_work else "discarded" if found.given_up else "done"
         return cls.model_validate(
             {
                 **group.model_dump(exclude={"asked_check", "journal", "state"}),
-                "state": state,
+                "state": rest if group.state == "open" else group.state,
                 "check": group.asked_check,
                 "tokens": found.tokens,
                 "cost_usd": found.cost_usd,
@@ -205,7 +205,7 @@ class AttemptsAnswer(AnswerModel):
         )
 
     @classmethod
-    def begun(cls, started: Started) -> AttemptsAnswer:
+    def begun(cls, started: Started) -> AttemptGroupAnswer:
         """Return attempts as they are stored first."""
         return cls.of(started.comparison)
 
@@ -214,6 +214,6 @@ class PickAnswer(AnswerModel):
     """What a pick did, or with `dry_run` would do. `discarded` has the sessions whose workspaces are
     discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked."""
 
-    attempts: AttemptsAnswer
+    attempt_group: AttemptGroupAnswer
     merge: MergeAnswer
     discarded: list[str]

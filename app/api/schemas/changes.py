@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.hunks import HunkAnswer
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
+from app.workspace.file_status import ChangeStatus
 
-ChangeStatusName = Literal["added", "modified", "deleted", "renamed", "mode"]
 PATH = (
     "Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and "
     "its bytes in URL-safe base64."
@@ -31,7 +29,7 @@ class ChangeAnswer(AnswerModel):
 
     path: str = Field(description=PATH)
     old_path: str | None = Field(description="The earlier name of a renamed file.")
-    status: ChangeStatusName
+    status: ChangeStatus
     additions: int | None
     deletions: int | None
     binary: bool

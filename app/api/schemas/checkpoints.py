@@ -132,6 +132,10 @@ class RollBack(RequestModel):
 
     checkpoint_id: str | None = Field(default=None, max_length=64)
     message_id: str | None = Field(default=None, max_length=64)
+    before: bool = Field(
+        default=False,
+        description="With `message_id`: the message itself goes, too, as if never posted.",
+    )
     files: bool = Field(default=False, description="Also restore files that only agents wrote since.")
     stage: bool = Field(
         default=False, description="With `files`: preview what would be restored, and the conflicts."
@@ -149,6 +153,8 @@ class RollBack(RequestModel):
     def _one_place(self) -> Self:
         if (self.checkpoint_id is None) == (self.message_id is None):
             raise ValueError("name either checkpoint_id or message_id")
+        if self.before and self.message_id is None:
+            raise ValueError("before goes with message_id")
         if not self.files and (self.stage or self.force or self.plan is not None):
             raise ValueError("stage, force and plan go with files")
         return self

@@ -8,14 +8,21 @@ from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from app.api.schemas.hunks import HunkAnswer
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel
+from app.workspace.file_status import FileStatus
 
-Change = Literal["added", "modified", "deleted", "renamed"]
 Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
 FilePath = Annotated[str, StringConstraints(min_length=1, max_length=8192)]
 Digest = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 BranchName = Annotated[str, StringConstraints(min_length=1, max_length=250)]
 MAX_FILES = 500
 MAX_HUNKS = 5_000
+
+
+class GitLinesAnswer(AnswerModel):
+    """The number of lines that a file has more and less."""
+
+    additions: int
+    deletions: int
 
 
 class GitFileAnswer(AnswerModel):
@@ -26,10 +33,16 @@ class GitFileAnswer(AnswerModel):
         "`~bytes:` and its bytes in URL-safe base64."
     )
     old_path: str | None = Field(description="The earlier path of a staged rename.")
-    staged: Change | None = Field(description="From the last commit to the index.")
-    unstaged: Change | None = Field(description="From the index to the working tree.")
+    staged: FileStatus | None = Field(description="From the last commit to the index.")
+    unstaged: FileStatus | None = Field(description="From the index to the working tree.")
     untracked: bool
     conflict: str | None = Field(description="How both sides of a merge changed it, as `both_modified`.")
+    staged_lines: GitLinesAnswer | None = Field(
+        description="Lines from the last commit to the index; null for a binary file, submodule or conflict."
+    )
+    unstaged_lines: GitLinesAnswer | None = Field(
+        description="Lines from the index to the working tree; null also for an untracked file."
+    )
 
 
 class GitCountsAnswer(AnswerModel):

@@ -41,6 +41,15 @@ FormValue = Annotated[str | bool | int | float | None, BeforeValidator(_plain_va
 InteractionStateName = Literal["pending", "answered", "cancelled", "expired"]
 
 
+class AskedCall(AnswerModel):
+    """The call that waits for consent, with its arguments as the model wrote them. Secrets are masked. `cut`:
+    the arguments are longer than 64,000 characters, and only their beginning is here."""
+
+    name: str
+    arguments: dict[str, Any]
+    cut: bool
+
+
 class InteractionAnswer(AnswerModel):
     """A question and its outcome. `kind` decides the shape of `request` and `answer`.
 
@@ -61,6 +70,7 @@ class InteractionAnswer(AnswerModel):
     kind: str
     state: InteractionStateName
     request: dict[str, Any]
+    call: AskedCall | None = Field(default=None, description="Of an open `permission`.")
     answer: dict[str, Any] | None
     answered_by: str | None
     created_at: Time

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from app.api.schemas.attempts import AskAttempts, AttemptsAnswer
+from app.api.schemas.attempts import AskAttempts, AttemptGroupAnswer
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunAnswer
 from app.tools.documents.picture import ImageType
@@ -29,6 +29,12 @@ class PostMessage(RequestModel):
     content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
     # A list: its length is checked before its items.
     attachments: list[ImageAttachment] = Field(default=[], max_length=MAX_ATTACHMENTS)
+    upload_ids: list[Annotated[str, Field(max_length=64)]] = Field(
+        default=[],
+        max_length=MAX_ATTACHMENTS,
+        description="Uploaded files. The session owns them. They are copied to where it works, "
+        "`.kaged/tmp/<session>/<name>`, and the text names their paths.",
+    )
     model: str | None = Field(
         default=None, max_length=200, description="An alias or `provider:model` for the run of this message."
     )
@@ -57,9 +63,22 @@ class StartAttempts(RequestModel):
 
 
 class EditMessage(RequestModel):
+    """Omitted fields do not change."""
+
     model_config = ConfigDict(json_schema_extra={"example": {"content": "Why does test_sum fail?"}})
 
-    content: Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)]
+    content: Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)] | None = None
+    mode: Literal["queue", "steer"] | None = Field(
+        default=None,
+        description="Let the message wait for the end of the run (`queue`), or for its next message boundary "
+        "(`steer`). In an idle session either one runs the message now.",
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> EditMessage:
+        if self.content is None and self.mode is None:
+            raise ValueError("give a content, a mode or both")
+        return self
 
 
 class MessageAnswer(AnswerModel):
@@ -82,6 +101,18 @@ class MessageAnswer(AnswerModel):
     created_at: Time
 
 
+class SupersededMessages(AnswerModel):
+    """Messages that left a conversation together. `messages` counts them without the results of tools."""
+
+    by: str | None = Field(description="The rollback (`rbk_`) or compaction (`cmp_`).")
+    messages: int
+    position: int = Field(description="Where the first of them stood.")
+
+
+class SupersededAnswer(AnswerModel):
+    items: list[SupersededMessages]
+
+
 def brief(row: Any) -> MessageAnswer:
     """Return a stored message without the bytes of images in tool results."""
     answer = MessageAnswer.model_validate(row)
@@ -93,9 +124,9 @@ def brief(row: Any) -> MessageAnswer:
 
 class PostedMessageAnswer(AnswerModel):
     """The stored message, and the run that it started (null when it was queued or steered). With `attempts`
-    it is the message of the first attempt."""
+    it is the message of the first attempt, and `attempt_group` is what was started."""
 
     message: MessageAnswer
     run: RunAnswer | None
     queued: bool
-    attempts: AttemptsAnswer | None = None
+    attempt_group: AttemptGroupAnswer | None = None

@@ -26,6 +26,23 @@ class LoadProject(RequestModel):
     path: FilePath = Field(description="The project's root folder on the daemon's machine.")
 
 
+class MachineFolderAnswer(AnswerModel):
+    """A folder on the daemon's machine."""
+
+    name: str
+    path: str = Field(description="Absolute. Of a symbolic link its own path, not where it leads.")
+    is_project: bool = Field(description="Whether it has a project file, so that it can be loaded.")
+
+
+class MachineFolderPage(PageOf[MachineFolderAnswer]):
+    """Folders in one folder, by name."""
+
+    path: str = Field(description="The real path of the folder, links followed.")
+    parent: str | None = Field(description="The folder around it; null at the top.")
+    is_project: bool = Field(description="Whether the folder itself has a project file.")
+    complete: bool = Field(description="False when the folder has more entries than are looked at.")
+
+
 class ActAnswer(AnswerModel):
     """One thing that a project does or is allowed to do."""
 

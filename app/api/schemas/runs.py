@@ -56,7 +56,8 @@ class ChildRunAnswer(AnswerModel):
 
 
 class StepAnswer(AnswerModel):
-    """One model call. `stats` has usage, cost, time to the first token, duration and attempts."""
+    """One model call. `stats` has usage, cost, time to the first token, duration, attempts, and in `context`
+    about how many tokens of what it was sent were system prompt, tools, messages and results."""
 
     number: int
     message_id: str
@@ -107,6 +108,17 @@ class SentRequestAnswer(AnswerModel):
     request_digest: str
     verified: bool
     body: dict[str, Any]
+
+
+class RetryRun(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"model": "strong"}})
+
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="An alias or `provider:model` for this run; by default that of the message or session.",
+    )
 
 
 class ResumeSession(RequestModel):

@@ -76,11 +76,18 @@ class ChangeSession(RequestModel):
         default=None, description="How much the session asks, from the next call on; see `GET /modes`."
     )
 
+    seen_run_id: str | None = Field(
+        default=None,
+        max_length=64,
+        description="The run of the root agent whose end you have seen: it leaves the inbox.",
+    )
+
     @model_validator(mode="after")
     def _says_something(self) -> ChangeSession:
-        empty = any(getattr(self, name) is None for name in self.model_fields_set & {"title", "mode"})
+        always_set = {"title", "mode", "seen_run_id"}
+        empty = any(getattr(self, name) is None for name in self.model_fields_set & always_set)
         if not self.model_fields_set or empty:
-            raise ValueError("give a title, an issue_number, a model, a mode or several of them")
+            raise ValueError("give one of title, issue_number, model, mode and seen_run_id, or several")
         return self
 
     def values(self) -> dict[str, Any]:
@@ -109,6 +116,16 @@ class CostSplit(AnswerModel):
     incomplete: bool
 
 
+class ContextShares(AnswerModel):
+    """What the tokens of a context are, together all of them. They are estimated by the text, and scaled to
+    what the provider has counted."""
+
+    system: int = Field(description="The system prompt.")
+    tools: int = Field(description="The descriptions of tools.")
+    messages: int = Field(description="What people, the agent and kaged have said, and the calls of tools.")
+    results: int = Field(description="What tools have answered.")
+
+
 class ContextUse(AnswerModel):
     """How full an agent's context was at its last model call. `window_assumed`: the window of the model is
     unknown, and `window` is the default that compaction assumes."""
@@ -119,6 +136,9 @@ class ContextUse(AnswerModel):
     window: int
     window_assumed: bool
     fraction: float
+    shares: ContextShares | None = Field(
+        description="What the tokens are; null for a call that an earlier version of kaged made."
+    )
 
 
 class SessionAnswer(AnswerModel):
@@ -132,6 +152,9 @@ class SessionAnswer(AnswerModel):
     headless: bool
     mode: SessionModeName = Field(description="How much the session asks; see `GET /modes`.")
     workspace_id: str | None = Field(description="Its workspace; null when it works in the project's folder.")
+    seen_run_id: str | None = Field(
+        description="The newest run of the root agent whose end a person has seen; a later one is unread."
+    )
     created_by: str
     context_overflow: bool
     created_at: Time

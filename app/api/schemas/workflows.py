@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from app.api.schemas.attempts import AskAttempts, AttemptsAnswer
+from app.api.schemas.attempts import AskAttempts, AttemptGroupAnswer
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.sessions import SessionStateName
 from app.api.schemas.workspaces import WorkspaceKind
@@ -82,12 +82,20 @@ class InvokeWorkflow(RequestModel):
     )
     issue_number: int | None = Field(default=None, ge=1, le=2**31 - 1, description="The issue of the run.")
     workspace: WorkspaceKind | None = Field(
-        default=None, description="Where the run's session works. Default: as the project file says."
+        default=None,
+        description="Where the run's session works. Default: as the project file says. Not `shared` with "
+        "`attempts`, which have workspaces.",
     )
     attempts: AskAttempts | None = Field(
         default=None,
         description="Start several runs, each in its own workspace. They queue like other runs.",
     )
+
+    @model_validator(mode="after")
+    def _attempts_have_workspaces(self) -> Self:
+        if self.attempts is not None and self.workspace == "shared":
+            raise ValueError("attempts work in workspaces of their own: leave out `workspace` or `attempts`")
+        return self
 
 
 class Invoker(AnswerModel):
@@ -144,6 +152,6 @@ class WorkflowRunSummary(AnswerModel):
 class WorkflowRunAnswer(WorkflowRunSummary):
     inputs: dict[str, Any]
     output: str | None = Field(description="The agent's final answer.")
-    attempts: AttemptsAnswer | None = Field(
+    attempt_group: AttemptGroupAnswer | None = Field(
         default=None, description="The attempts that were started; the run is the first of them."
     )

@@ -11,6 +11,7 @@ from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.harness.workspaces.merging import WORKING_TREE, Merged, MergeWish
 from app.harness.workspaces.trees import Difference
 from app.workspace.any_names import address_of
+from app.workspace.file_status import MergeStatus
 
 WorkspaceKind = Literal["shared", "worktree"]
 WorkspaceStateName = Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"]
@@ -137,7 +138,7 @@ class MergedFile(AnswerModel):
     """One file that changes; `additions` and `deletions` are lines, null for binary files."""
 
     path: str = Field(description=PATH)
-    status: Literal["added", "modified", "deleted", "mode"]
+    status: MergeStatus = Field(description="A renamed file is a deleted and an added one.")
     additions: int | None
     deletions: int | None
 

@@ -91,28 +91,38 @@ class AsyncAttempts:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def cancel(self, attempts_id: str) -> models.AttemptsAnswer:
+    async def cancel(self, attempt_group_id: str) -> models.AttemptGroupAnswer:
         """Cancel attempts.
 
         Cancels the runs and checks that are in progress or queued. The workspaces stay: each attempt can be
         picked, or continue with another message.
         """
         return await self._transport.model(
-            Call("POST", f"/api/v1/attempts/{part(attempts_id)}/cancel"), models.AttemptsAnswer
+            Call("POST", f"/api/v1/attempts/{part(attempt_group_id)}/cancel"), models.AttemptGroupAnswer
         )
 
-    async def get(self, attempts_id: str) -> models.AttemptsAnswer:
+    async def discard(self, attempt_group_id: str) -> models.AttemptGroupAnswer:
+        """Discard attempts.
+
+        Cancels all attempts and discards their workspaces, which `undo` restores. None can be picked any more.
+        Repeating it changes nothing. A group of which one is picked is a `conflict` (`already_picked`).
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/attempts/{part(attempt_group_id)}/discard"), models.AttemptGroupAnswer
+        )
+
+    async def get(self, attempt_group_id: str) -> models.AttemptGroupAnswer:
         """Compare attempts.
 
         Shows the state of each attempt, its changes, check, tokens, cost and duration.
         """
         return await self._transport.model(
-            Call("GET", f"/api/v1/attempts/{part(attempts_id)}"), models.AttemptsAnswer
+            Call("GET", f"/api/v1/attempts/{part(attempt_group_id)}"), models.AttemptGroupAnswer
         )
 
     def list(
         self, project_id: str, *, limit: int | None = None, cursor: str | None = None
-    ) -> AsyncItems[models.AttemptsAnswer]:
+    ) -> AsyncItems[models.AttemptGroupAnswer]:
         """List a project's attempts, newest first.
 
         The items have no `changes` and no output of checks.
@@ -123,12 +133,12 @@ class AsyncAttempts:
                 f"/api/v1/projects/{part(project_id)}/attempts",
                 query={"limit": limit, "cursor": cursor},
             ),
-            models.AttemptsAnswer,
+            models.AttemptGroupAnswer,
         )
 
     async def pick(
         self,
-        attempts_id: str,
+        attempt_group_id: str,
         *,
         session_id: str,
         conflicts: Literal["refuse", "agent"] | Omit = OMIT,
@@ -143,13 +153,15 @@ class AsyncAttempts:
         """Merge one attempt and discard the others.
 
         Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
-        for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
-        nothing. Picking another one is a `conflict` (`already_picked`).
+        for the reasons of a merge; a refused pick discards nothing. With `dry_run` conflicts and blocked files
+        are no error: the answer is 200 with both. Picking the same attempt again changes nothing. Picking
+        another one is a `conflict` (`already_picked`), and so is any pick while one is in progress
+        (`pick_in_progress`).
         """
         return await self._transport.model(
             Call(
                 "POST",
-                f"/api/v1/attempts/{part(attempts_id)}/pick",
+                f"/api/v1/attempts/{part(attempt_group_id)}/pick",
                 body=given(
                     {
                         "conflicts": conflicts,
@@ -176,7 +188,7 @@ class AsyncAttempts:
         content: str,
         title: str | None | Omit = OMIT,
         idempotency_key: str | None = None,
-    ) -> models.AttemptsAnswer:
+    ) -> models.AttemptGroupAnswer:
         """Start attempts at a task.
 
         Opens `n` sessions with the message, each in a workspace, all from the same commit. To start attempts
@@ -191,7 +203,7 @@ class AsyncAttempts:
                 keyed=True,
                 key=idempotency_key,
             ),
-            models.AttemptsAnswer,
+            models.AttemptGroupAnswer,
         )
 
 
@@ -279,7 +291,7 @@ class AsyncChanges:
         return await self._transport.model(
             Call(
                 "POST",
-                f"/api/v1/sessions/{part(session_id)}/changes/revert",
+                f"/api/v1/sessions/{part(session_id)}/reverts",
                 body=given({"digest": digest, "hunks": hunks, "path": path, "since": since}),
                 keyed=True,
                 key=idempotency_key,
@@ -297,7 +309,7 @@ class AsyncChanges:
         return await self._transport.model(
             Call(
                 "POST",
-                f"/api/v1/sessions/{part(session_id)}/changes/revert/{part(revert_id)}/undo",
+                f"/api/v1/sessions/{part(session_id)}/reverts/{part(revert_id)}/undo",
                 keyed=True,
                 key=idempotency_key,
             ),
@@ -424,6 +436,7 @@ class AsyncCheckpoints:
         self,
         session_id: str,
         *,
+        before: bool | Omit = OMIT,
         checkpoint_id: str | None | Omit = OMIT,
         files: bool | Omit = OMIT,
         force: bool | Omit = OMIT,
@@ -444,6 +457,7 @@ class AsyncCheckpoints:
                 f"/api/v1/sessions/{part(session_id)}/rollback",
                 body=given(
                     {
+                        "before": before,
                         "checkpoint_id": checkpoint_id,
                         "files": files,
                         "force": force,
@@ -679,6 +693,29 @@ class AsyncFiles:
             )
         )
 
+    def get_file_problems(
+        self,
+        project_id: str,
+        *,
+        wait: float | None = None,
+        path: str | None = None,
+        session_id: str | None = None,
+    ) -> AsyncItems[models.FileProblem]:
+        """Read what language servers find in a file.
+
+        Starts the language server of the file if it does not run, as the tools of agents do. At most 500
+        problems, the most serious ones, by position; `total` counts all. For read-only tokens the rules of the
+        content hold, and the server's words are withheld.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/files/problems",
+                query={"wait": wait, "path": path, "session_id": session_id},
+            ),
+            models.FileProblem,
+        )
+
     async def get_file_text(
         self,
         project_id: str,
@@ -756,6 +793,29 @@ class AsyncFiles:
                 query={"q": q, "kind": kind, "limit": limit, "session_id": session_id},
             ),
             models.FileHit,
+        )
+
+    def search_symbols(
+        self,
+        project_id: str,
+        *,
+        q: str | None = None,
+        limit: int | None = None,
+        session_id: str | None = None,
+    ) -> AsyncItems[models.SymbolHit]:
+        """Search what the files of a project declare.
+
+        Classes, functions and the like, by the syntax of the files: no language server is needed, and nothing
+        of the project runs. Ignored files are not searched. The first search of a project reads its source
+        files, later ones what has changed; an answer waits 1.5 seconds for it at most.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                f"/api/v1/projects/{part(project_id)}/symbols",
+                query={"q": q, "limit": limit, "session_id": session_id},
+            ),
+            models.SymbolHit,
         )
 
 
@@ -1079,6 +1139,41 @@ class AsyncInteractions:
         return await self._transport.model(
             Call("GET", f"/api/v1/sessions/{part(session_id)}/interactions/{part(interaction_id)}"),
             models.InteractionAnswer,
+        )
+
+    def list_inbox(
+        self,
+        *,
+        project_id: str | None = None,
+        kind: Sequence[
+            Literal[
+                "question",
+                "todo_proposal",
+                "compaction",
+                "budget",
+                "budget_warning",
+                "failed_run",
+                "finished_run",
+            ]
+        ]
+        | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.InboxItem]:
+        """List what waits for a person, oldest first.
+
+        Open questions, proposals for the checklist, compactions that wait for approval, the runs that a limit
+        has paused, those that have used 80 % of one, and the newest run of each idle session that failed, or that
+        succeeded, while nobody has seen its end. Runs that ended stay for 14 days.
+        Sessions without people (`headless`) and those of workflows are not listed when they succeed.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/inbox",
+                query={"project_id": project_id, "kind": kind, "limit": limit, "cursor": cursor},
+            ),
+            models.InboxItem,
         )
 
     def list(
@@ -1528,16 +1623,24 @@ class AsyncMessages:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def edit(self, session_id: str, message_id: str, *, content: str) -> models.MessageAnswer:
+    async def edit(
+        self,
+        session_id: str,
+        message_id: str,
+        *,
+        content: str | None | Omit = OMIT,
+        mode: Literal["queue", "steer"] | None | Omit = OMIT,
+    ) -> models.MessageAnswer:
         """Edit a queued message.
 
-        `409 not_waiting` once the message is in the conversation.
+        Changes the text, or `mode`: when the message runs. `409 not_waiting` once the message is in the
+        conversation.
         """
         return await self._transport.model(
             Call(
                 "PATCH",
                 f"/api/v1/sessions/{part(session_id)}/messages/{part(message_id)}",
-                body=given({"content": content}),
+                body=given({"content": content, "mode": mode}),
             ),
             models.MessageAnswer,
         )
@@ -1559,13 +1662,17 @@ class AsyncMessages:
         include_superseded: bool | None = None,
         agent_path: str | None = None,
         run_id: str | None = None,
+        waiting: bool | None = None,
+        superseded_by: str | None = None,
+        order: Literal["oldest", "newest"] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncItems[models.MessageAnswer]:
         """List a session's messages.
 
-        The messages of all agents in order, each with its `agent_path`; queued messages come last. Images in
-        tool results are omitted: request the message itself.
+        The messages of all agents in order, each with its `agent_path`; queued messages come last. With
+        `order=newest` the whole order is turned around, so that the first page has the end of the conversation.
+        Images in tool results are omitted: request the message itself.
         """
         return self._transport.items(
             Call(
@@ -1575,11 +1682,27 @@ class AsyncMessages:
                     "include_superseded": include_superseded,
                     "agent_path": agent_path,
                     "run_id": run_id,
+                    "waiting": waiting,
+                    "superseded_by": superseded_by,
+                    "order": order,
                     "limit": limit,
                     "cursor": cursor,
                 },
             ),
             models.MessageAnswer,
+        )
+
+    async def list_superseded(
+        self, session_id: str, *, agent_path: str | None = None
+    ) -> models.SupersededAnswer:
+        """List what was taken out of a conversation.
+
+        One item for each rollback and compaction that superseded messages, the oldest first. The messages
+        themselves: `GET .../messages?superseded_by=`.
+        """
+        return await self._transport.model(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/superseded", query={"agent_path": agent_path}),
+            models.SupersededAnswer,
         )
 
     async def post(
@@ -1591,6 +1714,7 @@ class AsyncMessages:
         attempts: models.AskAttempts | Mapping[str, Any] | None | Omit = OMIT,
         mode: Literal["queue", "steer", "reject"] | None | Omit = OMIT,
         model: str | None | Omit = OMIT,
+        upload_ids: Sequence[str] | Omit = OMIT,
         idempotency_key: str | None = None,
     ) -> models.PostedMessageAnswer:
         """Post a message to a session.
@@ -1609,6 +1733,7 @@ class AsyncMessages:
                         "content": content,
                         "mode": mode,
                         "model": model,
+                        "upload_ids": upload_ids,
                     }
                 ),
                 keyed=True,
@@ -1901,6 +2026,28 @@ class AsyncProjects:
             Call("GET", f"/api/v1/projects/{part(project_id)}/dsl/synthesized")
         )
 
+    def list_machine_folders(
+        self,
+        *,
+        path: str | None = None,
+        hidden: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncItems[models.MachineFolderAnswer]:
+        """List the folders in a folder of the daemon's machine.
+
+        For operators, to choose a folder for `POST /projects/load`. Names of folders alone, no files. The
+        daemon's own folders are not shown, nor names that are not printable.
+        """
+        return self._transport.items(
+            Call(
+                "GET",
+                "/api/v1/folders",
+                query={"path": path, "hidden": hidden, "limit": limit, "cursor": cursor},
+            ),
+            models.MachineFolderAnswer,
+        )
+
     def list(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> AsyncItems[models.ProjectAnswer]:
@@ -1986,6 +2133,15 @@ class AsyncProviders:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
+    async def delete_provider_key(self, name: str) -> models.ProviderAnswer:
+        """Delete the stored key of a provider.
+
+        From the next model call on the provider uses its usual environment variable, if that is set.
+        """
+        return await self._transport.model(
+            Call("DELETE", f"/api/v1/providers/{part(name)}/key"), models.ProviderAnswer
+        )
+
     def list_models(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> AsyncItems[models.ModelAnswer]:
@@ -2006,6 +2162,18 @@ class AsyncProviders:
         """
         return self._transport.items(
             Call("GET", "/api/v1/providers", query={"limit": limit, "cursor": cursor}), models.ProviderAnswer
+        )
+
+    async def set_provider_key(self, name: str, *, key: str) -> models.ProviderAnswer:
+        """Store the key of a provider.
+
+        The key is written to a private file of the data folder, and counts from the next model call on. It is
+        never returned. Only over TLS, or on the daemon's own machine (403, `not_encrypted`); 409
+        (`key_in_settings`) when the settings give the provider its key.
+        """
+        return await self._transport.model(
+            Call("PUT", f"/api/v1/providers/{part(name)}/key", body=given({"key": key})),
+            models.ProviderAnswer,
         )
 
     async def test(self, name: str, *, model: str | None | Omit = OMIT) -> models.ProviderTestAnswer:
@@ -2106,16 +2274,31 @@ class AsyncRuns:
             models.ResumedAnswer,
         )
 
-    async def retry(self, run_id: str, *, idempotency_key: str | None = None) -> models.RunAnswer:
+    async def retry(
+        self, run_id: str, *, model: str | None | Omit = OMIT, idempotency_key: str | None = None
+    ) -> models.RunAnswer:
         """Retry a failed run.
 
-        Starts a new run with the same message and `retry_of`. The failed run must be the newest of its
-        session; its messages stay in the conversation.
+        Starts a new run with the same message and `retry_of`, and with another `model` if one is given. The
+        failed run must be the newest of its session; its messages stay in the conversation.
         """
         return await self._transport.model(
-            Call("POST", f"/api/v1/runs/{part(run_id)}/retry", keyed=True, key=idempotency_key),
+            Call(
+                "POST",
+                f"/api/v1/runs/{part(run_id)}/retry",
+                body=given({"model": model}),
+                keyed=True,
+                key=idempotency_key,
+            ),
             models.RunAnswer,
         )
+
+    async def see_warnings(self, run_id: str) -> None:
+        """Mark the budget warnings of a run as seen.
+
+        The run leaves the inbox until a further limit is near.
+        """
+        return await self._transport.nothing(Call("POST", f"/api/v1/runs/{part(run_id)}/see-warnings"))
 
 
 class AsyncSessions:
@@ -2201,6 +2384,16 @@ class AsyncSessions:
             models.ImportedSessionDetail,
         )
 
+    def list_agents(self, session_id: str) -> AsyncItems[models.SessionAgent]:
+        """List the agents of a session and their cages.
+
+        The root agent first, each before its subagents, by the version of the project that the session works
+        with. All are on one page.
+        """
+        return self._transport.items(
+            Call("GET", f"/api/v1/sessions/{part(session_id)}/agents"), models.SessionAgent
+        )
+
     def list_modes(self) -> AsyncItems[models.ModeAnswer]:
         """List the modes of a session.
 
@@ -2218,6 +2411,8 @@ class AsyncSessions:
         issue_number: int | None = None,
         text: str | None = None,
         asks: bool | None = None,
+        failed: bool | None = None,
+        archived: bool | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncItems[models.ListedSession]:
@@ -2233,11 +2428,54 @@ class AsyncSessions:
                     "issue_number": issue_number,
                     "text": text,
                     "asks": asks,
+                    "failed": failed,
+                    "archived": archived,
                     "limit": limit,
                     "cursor": cursor,
                 },
             ),
             models.ListedSession,
+        )
+
+    async def preview_share(
+        self,
+        session_id: str,
+        *,
+        format: Literal["html", "markdown"] | None = None,
+        include: Sequence[Literal["results", "thinking", "subagents", "images"]] | None = None,
+    ) -> models.SharePreview:
+        """Preview what leaves with a shared session.
+
+        Makes the file and reports on it: counts, file names, images, where something was redacted, and what
+        stays here. Nothing leaves.
+        """
+        return await self._transport.model(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/share/preview",
+                query={"format": format, "include": include},
+            ),
+            models.SharePreview,
+        )
+
+    async def share(
+        self,
+        session_id: str,
+        *,
+        format: Literal["html", "markdown"] | None = None,
+        include: Sequence[Literal["results", "thinking", "subagents", "images"]] | None = None,
+    ) -> bytes:
+        """Share a session as a file for other people.
+
+        One HTML file without scripts that loads nothing, or Markdown. Secrets that the daemon knows, and what
+        has the shape of a credential, are redacted. The audit notes it as `operator.share_session`.
+        """
+        return await self._transport.data(
+            Call(
+                "GET",
+                f"/api/v1/sessions/{part(session_id)}/share",
+                query={"format": format, "include": include},
+            )
         )
 
     async def update(
@@ -2247,6 +2485,7 @@ class AsyncSessions:
         issue_number: int | None | Omit = OMIT,
         mode: Literal["plan", "ask", "edits", "full"] | None | Omit = OMIT,
         model: str | None | Omit = OMIT,
+        seen_run_id: str | None | Omit = OMIT,
         title: str | None | Omit = OMIT,
     ) -> AsyncSession:
         """Change a session: title, issue, model, mode.
@@ -2259,7 +2498,15 @@ class AsyncSessions:
             Call(
                 "PATCH",
                 f"/api/v1/sessions/{part(session_id)}",
-                body=given({"issue_number": issue_number, "mode": mode, "model": model, "title": title}),
+                body=given(
+                    {
+                        "issue_number": issue_number,
+                        "mode": mode,
+                        "model": model,
+                        "seen_run_id": seen_run_id,
+                        "title": title,
+                    }
+                ),
             )
         )
 
@@ -2567,7 +2814,8 @@ class AsyncWorkspaces:
 
         Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
         same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
-        changes; `details.paths` names the files. The workspace stays, and can be merged again.
+        changes; `details.paths` names the files. The workspace stays, and can be merged again. With `dry_run`
+        neither is an error: the answer is 200 with `conflicts` and `blocked`, and nothing is written.
         """
         return await self._transport.model(
             Call(
@@ -2623,6 +2871,26 @@ class AsyncWorkspaces:
                 ),
             ),
             models.MergeAnswer,
+        )
+
+    async def retry(self, session_id: str) -> models.WorkspaceAnswer:
+        """Create a broken workspace again.
+
+        Answers before the workspace is created, from the `base` that was asked for. Changes that were in a
+        removed folder are not restored. A message that waited for the workspace runs with the next message.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/sessions/{part(session_id)}/workspace/retry"), models.WorkspaceAnswer
+        )
+
+    async def retry_workspace_by_id(self, workspace_id: str) -> models.WorkspaceAnswer:
+        """Create a broken workspace again by its id.
+
+        Works like the retry of a session's workspace. That of a subagent is refused with the reason
+        `workspace_of_subagent`.
+        """
+        return await self._transport.model(
+            Call("POST", f"/api/v1/workspaces/{part(workspace_id)}/retry"), models.WorkspaceAnswer
         )
 
     async def undo(self, session_id: str) -> models.WorkspaceAnswer:

@@ -13,21 +13,29 @@ class AttemptChecked(Model):
     when the session continues and the check will run again. `problem` says why it failed.
     """
 
-    attempts_id: str
+    attempt_group_id: str
     state: str
     exit_code: int | None = None
     problem: str | None = None
 
 
+class BudgetSeen(Model):
+    """A person has seen the warnings of a run: they have left the inbox."""
+
+    run_id: str
+
+
 class BudgetWarning(Model):
-    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
-    `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`.
+    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. `shared`: the limit is
+    that of all attempts together. With `unpriced_model` it does not hold: what calls of that model cost is
+    not known, nor in `used`.
     """
 
     limit: float
     reached: bool
     unit: Literal["tokens", "usd", "seconds", "steps"]
     used: float
+    shared: bool = False
     unpriced_model: str | None = None
 
 
@@ -229,7 +237,7 @@ class MessageDelta(Model):
 
 
 class MessageEdited(Model):
-    """A message that waits has another text; above 64 KB only its head is here."""
+    """A message that waits has another text or turn; above 64 KB only the head of the text is here."""
 
     content: str
     message_id: str
@@ -486,13 +494,15 @@ class SessionStateChanged(Model):
 
 class SessionUpdated(Model):
     """A session has another title, works on another issue of its project (null: on none), has another
-    model from its next run on (null: its agent's), or another mode from the next call on.
+    model from its next run on (null: its agent's), or another mode from the next call on, or a person has
+    seen the end of a run (`seen_run_id`).
     """
 
     title: str
     issue_number: int | None = None
     mode: str = "ask"
     model: str | None = None
+    seen_run_id: str | None = None
 
 
 class ShownImage(Model):
@@ -554,6 +564,24 @@ class TodoChanged(Model):
     total: int
     todos: list[WireTodo] | None = None
     todos_ref: str | None = None
+
+
+class TodoProposed(Model):
+    """A subagent's answer proposes entries for the checklist of its session's issue (`number`, null without
+    one), for a person or the root agent to decide about: `GET /sessions/{id}/todo-proposals`. Accepting
+    one publishes `todo.changed`.
+    """
+
+    number: int | None
+    project_id: str | None
+
+
+class TodoRejected(Model):
+    """An operator has rejected a proposal for the checklist of the session's issue."""
+
+    number: int | None
+    project_id: str | None
+    proposal_id: str
 
 
 class ToolProgress(Model):
@@ -827,7 +855,8 @@ class SessionStateEvent(BaseEvent):
 
 class SessionUpdatedEvent(BaseEvent):
     """A session has another title, works on another issue of its project (null: on none), has another
-    model from its next run on (null: its agent's), or another mode from the next call on.
+    model from its next run on (null: its agent's), or another mode from the next call on, or a person has
+    seen the end of a run (`seen_run_id`).
     """
 
     durable: ClassVar[bool] = True
@@ -864,14 +893,24 @@ class ToolProgressEvent(BaseEvent):
 
 
 class BudgetWarningEvent(BaseEvent):
-    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
-    `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`.
+    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. `shared`: the limit is
+    that of all attempts together. With `unpriced_model` it does not hold: what calls of that model cost is
+    not known, nor in `used`.
     """
 
     durable: ClassVar[bool] = True
 
     payload: BudgetWarning
     type: Literal["budget.warning"] = "budget.warning"
+
+
+class BudgetSeenEvent(BaseEvent):
+    """A person has seen the warnings of a run: they have left the inbox."""
+
+    durable: ClassVar[bool] = True
+
+    payload: BudgetSeen
+    type: Literal["budget.seen"] = "budget.seen"
 
 
 class HeartbeatEvent(BaseEvent):
@@ -1016,6 +1055,27 @@ class TodoChangedEvent(BaseEvent):
     type: Literal["todo.changed"] = "todo.changed"
 
 
+class TodoProposedEvent(BaseEvent):
+    """A subagent's answer proposes entries for the checklist of its session's issue (`number`, null without
+    one), for a person or the root agent to decide about: `GET /sessions/{id}/todo-proposals`. Accepting
+    one publishes `todo.changed`.
+    """
+
+    durable: ClassVar[bool] = True
+
+    payload: TodoProposed
+    type: Literal["todo.proposed"] = "todo.proposed"
+
+
+class TodoRejectedEvent(BaseEvent):
+    """An operator has rejected a proposal for the checklist of the session's issue."""
+
+    durable: ClassVar[bool] = True
+
+    payload: TodoRejected
+    type: Literal["todo.rejected"] = "todo.rejected"
+
+
 class WorkflowQueuedEvent(BaseEvent):
     """A run is stored. It has no session before its turn comes, so only subscribers to all sessions get
     this event.
@@ -1091,7 +1151,7 @@ class HookEndedEvent(BaseEvent):
 
 
 class MessageEditedEvent(BaseEvent):
-    """A message that waits has another text; above 64 KB only its head is here."""
+    """A message that waits has another text or turn; above 64 KB only the head of the text is here."""
 
     durable: ClassVar[bool] = True
 
@@ -1163,6 +1223,7 @@ Event: TypeAlias = (
     | PromptReloadedEvent
     | ToolProgressEvent
     | BudgetWarningEvent
+    | BudgetSeenEvent
     | HeartbeatEvent
     | PermissionRequestedEvent
     | PermissionAnsweredEvent
@@ -1177,6 +1238,8 @@ Event: TypeAlias = (
     | CompactionFlaggedEvent
     | IssueChangedEvent
     | TodoChangedEvent
+    | TodoProposedEvent
+    | TodoRejectedEvent
     | WorkflowQueuedEvent
     | WorkflowStartedEvent
     | WorkflowEndedEvent
@@ -1215,6 +1278,7 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "prompt.reloaded": PromptReloadedEvent,
     "tool.progress": ToolProgressEvent,
     "budget.warning": BudgetWarningEvent,
+    "budget.seen": BudgetSeenEvent,
     "heartbeat": HeartbeatEvent,
     "permission.requested": PermissionRequestedEvent,
     "permission.answered": PermissionAnsweredEvent,
@@ -1229,6 +1293,8 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "compaction.flagged": CompactionFlaggedEvent,
     "issue.changed": IssueChangedEvent,
     "todo.changed": TodoChangedEvent,
+    "todo.proposed": TodoProposedEvent,
+    "todo.rejected": TodoRejectedEvent,
     "workflow.queued": WorkflowQueuedEvent,
     "workflow.started": WorkflowStartedEvent,
     "workflow.ended": WorkflowEndedEvent,

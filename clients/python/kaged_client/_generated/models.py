@@ -91,6 +91,16 @@ class AskAttempts(Model):
     """At most `n` aliases or `provider:model`; fewer are used in turn. Default: the agent's."""
 
 
+class AskedCall(Model):
+    """The call that waits for consent, with its arguments as the model wrote them. Secrets are masked. `cut`:
+    the arguments are longer than 64,000 characters, and only their beginning is here.
+    """
+
+    arguments: dict[str, Any]
+    cut: bool
+    name: str
+
+
 class AskedCheck(Model):
     """`AskedCheck` of the interface."""
 
@@ -122,7 +132,7 @@ class AttemptAnswer(Model):
     problem: str | None
     session_id: str
     state: Literal[
-        "making",
+        "creating",
         "queued",
         "running",
         "waiting",
@@ -140,7 +150,7 @@ class AttemptAnswer(Model):
     workspace_state: Literal["creating", "ready", "merging", "merged", "kept", "discarded", "broken"] | None
 
 
-class AttemptsAnswer(Model):
+class AttemptGroupAnswer(Model):
     """Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
     or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out.
     """
@@ -161,7 +171,7 @@ class AttemptsAnswer(Model):
     project_id: str
     session_id: str | None
     """The session that they are forks of."""
-    state: Literal["running", "done", "picking", "picked"]
+    state: Literal["running", "done", "picking", "picked", "discarded"]
     title: str
     tokens: int
     workflow: str | None
@@ -196,6 +206,44 @@ class BudgetAnswer(Model):
 
     cost_usd: float | None
     tokens: int | None
+
+
+class BudgetUse(Model):
+    """How much of a limit is used."""
+
+    limit: float
+    shared: bool
+    """The limit is that of all attempts together."""
+    unit: Literal["tokens", "usd", "seconds"]
+    used: float
+    """Until now; of `seconds`, when the warning came."""
+
+
+class CageAnswer(Model):
+    """What an agent may reach, as its project file says. Whatever the files are, prompts, programs and other
+    names that steer agents are read-only. Variables of the cage are left out.
+    """
+
+    capabilities: list[str]
+    """For example `shell` and `exec`. Without: it runs nothing."""
+    files: list[CageFileAnswer]
+    """Nothing else of the machine is there but the system."""
+    hosts: list[str]
+    """`host`, `host:port` or `*.host:port`. Empty: no network."""
+    keeps_state: bool
+    """Its home is kept from run to run."""
+    memory_mb: int | None
+    seconds: int | None
+    """After so long everything that runs in it is ended."""
+    unix_sockets: bool
+
+
+class CageFileAnswer(Model):
+    """What may be done below a path of the session's folder; of nested ones the deeper decides."""
+
+    mode: Literal["ro", "rw", "deny"]
+    """`ro`: it is read, `rw`: read and written, `deny`: hidden."""
+    path: str
 
 
 class CallTool(Model):
@@ -294,6 +342,8 @@ class ChangeSession(Model):
     """How much the session asks, from the next call on; see `GET /modes`."""
     model: str | None = None
     """An alias or `provider:model` for the next runs; null restores the agent's own model."""
+    seen_run_id: str | None = None
+    """The run of the root agent whose end you have seen: it leaves the inbox."""
     title: str | None = None
 
 
@@ -485,6 +535,21 @@ class CompactionPreview(Model):
     record: CompactionAnswer
 
 
+class ContextShares(Model):
+    """What the tokens of a context are, together all of them. They are estimated by the text, and scaled to
+    what the provider has counted.
+    """
+
+    messages: int
+    """What people, the agent and kaged have said, and the calls of tools."""
+    results: int
+    """What tools have answered."""
+    system: int
+    """The system prompt."""
+    tools: int
+    """The descriptions of tools."""
+
+
 class ContextUse(Model):
     """How full an agent's context was at its last model call. `window_assumed`: the window of the model is
     unknown, and `window` is the default that compaction assumes.
@@ -493,6 +558,8 @@ class ContextUse(Model):
     agent_path: str
     fraction: float
     model: str
+    shares: ContextShares | None
+    """What the tokens are; null for a call that an earlier version of kaged made."""
     tokens: int
     window: int
     window_assumed: bool
@@ -673,9 +740,11 @@ class EditIssue(Model):
 
 
 class EditMessage(Model):
-    """`EditMessage` of the interface."""
+    """Omitted fields do not change."""
 
-    content: str
+    content: str | None = None
+    mode: Literal["queue", "steer"] | None = None
+    """Let the message wait for the end of the run (`queue`), or for its next message boundary (`steer`). In an idle session either one runs the message now."""
 
 
 class EditPrompt(Model):
@@ -753,7 +822,7 @@ class FileEntry(Model):
     changes: dict[str, int]
     """For a folder: how many files below it are `modified`, `added`, `deleted`, `renamed`, `conflicted` and `untracked`. A folder of which nothing is tracked counts as one."""
     executable: bool
-    git: Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"] | None
+    git: Literal["added", "modified", "deleted", "renamed", "conflicted", "untracked"] | None
     """How it differs from the last commit, if it does. A deleted file is listed, too."""
     ignored: bool
     """Whether git ignores it."""
@@ -801,6 +870,30 @@ class FileLinkTarget(Model):
 
     kind: Literal["file", "folder", "link", "other"]
     path: str
+
+
+class FilePosition(Model):
+    """A place in a text."""
+
+    column: int
+    """From 1, in code points."""
+    line: int
+    """From 1."""
+
+
+class FileProblem(Model):
+    """What a language server reports for a part of a file."""
+
+    code: str | None
+    """Its rule or number there."""
+    end: FilePosition
+    """Behind the last character."""
+    message: str
+    """At most 2,000 characters, without control characters."""
+    severity: Literal["error", "warning", "information", "hint"]
+    source: str | None
+    """Which program reports it."""
+    start: FilePosition
 
 
 class FileText(Model):
@@ -917,8 +1010,12 @@ class GitFileAnswer(Model):
     """Relative to the project. A name that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     staged: Literal["added", "modified", "deleted", "renamed"] | None
     """From the last commit to the index."""
+    staged_lines: GitLinesAnswer | None
+    """Lines from the last commit to the index; null for a binary file, submodule or conflict."""
     unstaged: Literal["added", "modified", "deleted", "renamed"] | None
     """From the index to the working tree."""
+    unstaged_lines: GitLinesAnswer | None
+    """Lines from the index to the working tree; null also for an untracked file."""
     untracked: bool
 
 
@@ -928,6 +1025,13 @@ class GitHeadAnswer(Model):
     branch: str
     commit: str
     switched: bool
+
+
+class GitLinesAnswer(Model):
+    """The number of lines that a file has more and less."""
+
+    additions: int
+    deletions: int
 
 
 class GitStagingAnswer(Model):
@@ -1082,6 +1186,8 @@ class ImportedSessionDetail(Model):
     """The number of open questions."""
     project_id: str
     queued_messages: int
+    seen_run_id: str | None
+    """The newest run of the root agent whose end a person has seen; a later one is unread."""
     state: Literal["idle", "queued", "running", "paused", "archived"]
     state_reason: str | None
     title: str
@@ -1090,6 +1196,40 @@ class ImportedSessionDetail(Model):
     warnings: list[str]
     workspace_id: str | None
     """Its workspace; null when it works in the project's folder."""
+
+
+class InboxItem(Model):
+    """Something that waits for a person. `id` is the id of the question, the proposal, the compaction or the
+    run; the operations of that noun answer it. A run that ended leaves the inbox when `PATCH /sessions/{id}`
+    names it as `seen_run_id`, or the session goes on; one that is near a limit with
+    `POST /runs/{id}/see-warnings`, or when it ends.
+    """
+
+    agent_path: str
+    """The agent that asks, or that ran."""
+    at: datetime
+    """Since when it waits."""
+    budget: list[BudgetUse] | None
+    """The limits of which 80 % are used, or more, for `budget_warning`."""
+    error: str | None
+    """Why the run failed, for `failed_run`."""
+    id: str
+    kind: Literal[
+        "question", "todo_proposal", "compaction", "budget", "budget_warning", "failed_run", "finished_run"
+    ]
+    project: str
+    """The slug of the project."""
+    project_id: str
+    proposal: str | None
+    """The entry for the checklist, for `todo_proposal`."""
+    question: InteractionAnswer | None
+    """The open question, for `question`."""
+    run: LastRun | None
+    """The run, for `budget`, `budget_warning`, `failed_run` and `finished_run`. For `budget`, its `reason` is the limit: `budget_tokens`, `budget_usd` or `budget_seconds`."""
+    session_id: str
+    session_title: str
+    summary: str | None
+    """The beginning of the agent's last answer, up to 500 characters, for `finished_run`."""
 
 
 class InteractionAnswer(Model):
@@ -1117,6 +1257,8 @@ class InteractionAnswer(Model):
     session_id: str
     state: Literal["pending", "answered", "cancelled", "expired"]
     tool_call_id: str | None
+    call: AskedCall | None = None
+    """Of an open `permission`."""
 
 
 class InvokeWorkflow(Model):
@@ -1129,7 +1271,7 @@ class InvokeWorkflow(Model):
     issue_number: int | None = None
     """The issue of the run."""
     workspace: Literal["shared", "worktree"] | None = None
-    """Where the run's session works. Default: as the project file says."""
+    """Where the run's session works. Default: as the project file says. Not `shared` with `attempts`, which have workspaces."""
 
 
 class Invoker(Model):
@@ -1240,6 +1382,17 @@ class IssueUpdateAnswer(Model):
     visibility: Literal["all", "operator_only"]
 
 
+class KeptParts(Model):
+    """How many of each stay here, because `include` does not name them."""
+
+    attached_files: int
+    images: int
+    notes: int
+    results: int
+    subagents: int
+    thinking: int
+
+
 class LastMerge(Model):
     """The last merge. `into` is `working_tree` (the checkout's files), a branch, which has `commit`, or
     `parent` (the folder of the agent that called the subagent).
@@ -1289,6 +1442,8 @@ class ListedSession(Model):
     mode: Literal["plan", "ask", "edits", "full"]
     """How much the session asks; see `GET /modes`."""
     project_id: str
+    seen_run_id: str | None
+    """The newest run of the root agent whose end a person has seen; a later one is unread."""
     state: Literal["idle", "queued", "running", "paused", "archived"]
     state_reason: str | None
     title: str
@@ -1319,6 +1474,16 @@ class LogRecord(Model):
     logger: str
     run_id: str | None
     session_id: str | None
+
+
+class MachineFolderAnswer(Model):
+    """A folder on the daemon's machine."""
+
+    is_project: bool
+    """Whether it has a project file, so that it can be loaded."""
+    name: str
+    path: str
+    """Absolute. Of a symbolic link its own path, not where it leads."""
 
 
 class McpContentAnswer(Model):
@@ -1409,6 +1574,7 @@ class MergedFile(Model):
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "mode"]
+    """A renamed file is a deleted and an added one."""
 
 
 class MessageAnswer(Model):
@@ -1441,12 +1607,15 @@ class ModeAnswer(Model):
 
 class ModelAnswer(Model):
     """An alias and its `provider:model` candidates, in order. `problem` says why none of them can be called;
-    `context_window` is that of the first candidate, in tokens.
+    `context_window` is that of the first candidate, in tokens; `input_usd` and `output_usd` are its prices
+    for a million tokens. Null is unknown: prices of a public provider are known from its first call on.
     """
 
     alias: str
     chain: list[str]
     context_window: int | None
+    input_usd: float | None
+    output_usd: float | None
     problem: str | None
     ready: bool
 
@@ -1497,7 +1666,7 @@ class PickAnswer(Model):
     discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked.
     """
 
-    attempts: AttemptsAnswer
+    attempt_group: AttemptGroupAnswer
     discarded: list[str]
     merge: MergeAnswer
 
@@ -1561,17 +1730,19 @@ class PostMessage(Model):
     """During an active run: queue the message (`queue`, the default), steer the run at its next message boundary (`steer`), or refuse the message (`reject`)."""
     model: str | None = None
     """An alias or `provider:model` for the run of this message."""
+    upload_ids: list[str] = absent(list)
+    """Uploaded files. The session owns them. They are copied to where it works, `.kaged/tmp/<session>/<name>`, and the text names their paths."""
 
 
 class PostedMessageAnswer(Model):
     """The stored message, and the run that it started (null when it was queued or steered). With `attempts`
-    it is the message of the first attempt.
+    it is the message of the first attempt, and `attempt_group` is what was started.
     """
 
     message: MessageAnswer
     queued: bool
     run: RunAnswer | None
-    attempts: AttemptsAnswer | None = None
+    attempt_group: AttemptGroupAnswer | None = None
 
 
 class PreviewedMessage(Model):
@@ -1672,10 +1843,13 @@ class ProposalAnswer(Model):
 
 
 class ProviderAnswer(Model):
-    """A configured provider. `problem` says what is missing."""
+    """A configured provider. `problem` says what is missing, `key_from` where its key is from: the settings,
+    a usual environment variable, or stored by `PUT /providers/{name}/key`. Null: it has none.
+    """
 
     base_url: str | None
     driver: str
+    key_from: Literal["settings", "variable", "stored"] | None
     name: str
     problem: str | None
     ready: bool
@@ -1727,6 +1901,14 @@ class Readiness(Model):
     ready: bool
 
 
+class RedactedPlace(Model):
+    """A message in which something was redacted; `number` is that of the answer or message in the file."""
+
+    count: int
+    message_id: str
+    number: int
+
+
 class RejectClaim(Model):
     """`RejectClaim` of the interface."""
 
@@ -1765,6 +1947,13 @@ class ResumedAnswer(Model):
     run: RunAnswer | None
 
 
+class RetryRun(Model):
+    """`RetryRun` of the interface."""
+
+    model: str | None = None
+    """An alias or `provider:model` for this run; by default that of the message or session."""
+
+
 class RevertAnswer(Model):
     """A revert. `files` are those that it wrote or removed: two for a renamed file."""
 
@@ -1797,6 +1986,8 @@ class RevertChange(Model):
 class RollBack(Model):
     """The target of a rollback: a checkpoint, or a message of the root agent, which is kept."""
 
+    before: bool = False
+    """With `message_id`: the message itself goes, too, as if never posted."""
     checkpoint_id: str | None = None
     files: bool = False
     """Also restore files that only agents wrote since."""
@@ -1939,6 +2130,17 @@ class SentRequestAnswer(Model):
     verified: bool
 
 
+class SessionAgent(Model):
+    """An agent of a session. `cage` is null without one: its programs have the rights of the daemon's
+    user.
+    """
+
+    cage: CageAnswer | None
+    description: str | None
+    name: str
+    path: str
+
+
 class SessionCatchUp(Model):
     """The events of one session from `from_seq` on. With `has_more`, continue from `through_seq`. With
     `resync` the log was trimmed: reload the session.
@@ -1980,6 +2182,8 @@ class SessionDetail(Model):
     """The number of open questions."""
     project_id: str
     queued_messages: int
+    seen_run_id: str | None
+    """The newest run of the root agent whose end a person has seen; a later one is unread."""
     state: Literal["idle", "queued", "running", "paused", "archived"]
     state_reason: str | None
     title: str
@@ -1996,6 +2200,62 @@ class SessionOverrides(Model):
     max_steps: int | None = None
     model: str | None = None
     """An alias or `provider:model`."""
+
+
+class SetProviderKey(Model):
+    """`SetProviderKey` of the interface."""
+
+    key: str
+    """Visible ASCII characters without spaces."""
+
+
+class SharePreview(Model):
+    """What leaves. The lists have at most 1,000 entries each; the counts are complete."""
+
+    agents: list[SharedName]
+    bytes: int
+    """The size of the file."""
+    file_count: int
+    files: list[str]
+    """Names of files that tool calls and attachments mention."""
+    images: list[SharedImage]
+    kept: KeptParts
+    redacted: list[RedactedPlace]
+    shared: SharedParts
+    title: str
+    tools: list[SharedName]
+
+
+class SharedImage(Model):
+    """`SharedImage` of the interface."""
+
+    bytes: int
+    media_type: str
+
+
+class SharedName(Model):
+    """A tool or an agent, and how often it appears."""
+
+    count: int
+    name: str
+
+
+class SharedParts(Model):
+    """How many of each leave."""
+
+    answers: int
+    attached_files: int
+    """Attached files whose contents leave; their names always do."""
+    images: int
+    messages: int
+    notes: int
+    """Notes of the daemon to its model."""
+    redactions: int
+    """Secrets that were replaced by `[redacted]`."""
+    results: int
+    subagents: int
+    thinking: int
+    tool_calls: int
 
 
 class StageFiles(Model):
@@ -2025,7 +2285,9 @@ class StartAttempts(Model):
 
 
 class StepAnswer(Model):
-    """One model call. `stats` has usage, cost, time to the first token, duration and attempts."""
+    """One model call. `stats` has usage, cost, time to the first token, duration, attempts, and in `context`
+    about how many tokens of what it was sent were system prompt, tools, messages and results.
+    """
 
     ended_at: datetime | None
     message_id: str
@@ -2038,10 +2300,45 @@ class StepAnswer(Model):
     stop_reason: str | None
 
 
+class SupersededAnswer(Model):
+    """`SupersededAnswer` of the interface."""
+
+    items: list[SupersededMessages]
+
+
+class SupersededMessages(Model):
+    """Messages that left a conversation together. `messages` counts them without the results of tools."""
+
+    by: str | None
+    """The rollback (`rbk_`) or compaction (`cmp_`)."""
+    messages: int
+    position: int
+    """Where the first of them stood."""
+
+
 class SwitchBranch(Model):
     """The branch to check out."""
 
     name: str
+
+
+class SymbolHit(Model):
+    """A declaration whose name matches."""
+
+    container: str | None
+    """The name of the declaration around it."""
+    kind: str
+    """What it is: `class`, `function`, `method`, `interface`, `struct`, `enum`, `type`, `module`, `constant` and the like."""
+    line: int
+    """The line of the name, from 1."""
+    name: str
+    """At most 300 characters, without control and bidirectional characters."""
+    path: str
+    """Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
+    positions: list[int]
+    """The indexes of the characters of `name` that match, in code points from 0."""
+    score: int
+    """A higher score is better; comparable within one answer."""
 
 
 class TestProvider(Model):
@@ -2355,7 +2652,7 @@ class WorkflowRunAnswer(Model):
     workflow: str
     workspace: Literal["shared", "worktree"] | None
     """`workspace` of the invocation."""
-    attempts: AttemptsAnswer | None = None
+    attempt_group: AttemptGroupAnswer | None = None
     """The attempts that were started; the run is the first of them."""
 
 

@@ -10,8 +10,8 @@ export interface components {
          *     when the session continues and the check will run again. `problem` says why it failed.
          */
         AttemptChecked: {
-            /** Attempts Id */
-            attempts_id: string;
+            /** Attempt Group Id */
+            attempt_group_id: string;
             /**
              * Exit Code
              * @default null
@@ -26,15 +26,29 @@ export interface components {
             state: string;
         };
         /**
+         * BudgetSeen
+         * @description A person has seen the warnings of a run: they have left the inbox.
+         */
+        BudgetSeen: {
+            /** Run Id */
+            run_id: string;
+        };
+        /**
          * BudgetWarning
-         * @description A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
-         *     `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`.
+         * @description A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. `shared`: the limit is
+         *     that of all attempts together. With `unpriced_model` it does not hold: what calls of that model cost is
+         *     not known, nor in `used`.
          */
         BudgetWarning: {
             /** Limit */
             limit: number;
             /** Reached */
             reached: boolean;
+            /**
+             * Shared
+             * @default false
+             */
+            shared?: boolean;
             /**
              * Unit
              * @enum {string}
@@ -406,7 +420,7 @@ export interface components {
         };
         /**
          * MessageEdited
-         * @description A message that waits has another text; above 64 KB only its head is here.
+         * @description A message that waits has another text or turn; above 64 KB only the head of the text is here.
          */
         MessageEdited: {
             /** Content */
@@ -829,7 +843,8 @@ export interface components {
         /**
          * SessionUpdated
          * @description A session has another title, works on another issue of its project (null: on none), has another
-         *     model from its next run on (null: its agent's), or another mode from the next call on.
+         *     model from its next run on (null: its agent's), or another mode from the next call on, or a person has
+         *     seen the end of a run (`seen_run_id`).
          */
         SessionUpdated: {
             /**
@@ -847,6 +862,11 @@ export interface components {
              * @default null
              */
             model?: string | null;
+            /**
+             * Seen Run Id
+             * @default null
+             */
+            seen_run_id?: string | null;
             /** Title */
             title: string;
         };
@@ -925,6 +945,30 @@ export interface components {
             todos_ref?: string | null;
             /** Total */
             total: number;
+        };
+        /**
+         * TodoProposed
+         * @description A subagent's answer proposes entries for the checklist of its session's issue (`number`, null without
+         *     one), for a person or the root agent to decide about: `GET /sessions/{id}/todo-proposals`. Accepting
+         *     one publishes `todo.changed`.
+         */
+        TodoProposed: {
+            /** Number */
+            number: number | null;
+            /** Project Id */
+            project_id: string | null;
+        };
+        /**
+         * TodoRejected
+         * @description An operator has rejected a proposal for the checklist of the session's issue.
+         */
+        TodoRejected: {
+            /** Number */
+            number: number | null;
+            /** Project Id */
+            project_id: string | null;
+            /** Proposal Id */
+            proposal_id: string;
         };
         /** ToolProgress */
         ToolProgress: {
@@ -1447,6 +1491,21 @@ export interface components {
             /** @constant */
             type: "budget.warning";
         };
+        /** budget.seen */
+        "budget.seen": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["BudgetSeen"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "budget.seen";
+        };
         /** heartbeat */
         heartbeat: {
             agent_path?: string;
@@ -1656,6 +1715,36 @@ export interface components {
             ts: string;
             /** @constant */
             type: "todo.changed";
+        };
+        /** todo.proposed */
+        "todo.proposed": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["TodoProposed"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "todo.proposed";
+        };
+        /** todo.rejected */
+        "todo.rejected": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["TodoRejected"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "todo.rejected";
         };
         /** workflow.queued */
         "workflow.queued": {
@@ -1889,6 +1978,7 @@ export const EVENT_TYPES = [
   "prompt.reloaded",
   "tool.progress",
   "budget.warning",
+  "budget.seen",
   "heartbeat",
   "permission.requested",
   "permission.answered",
@@ -1903,6 +1993,8 @@ export const EVENT_TYPES = [
   "compaction.flagged",
   "issue.changed",
   "todo.changed",
+  "todo.proposed",
+  "todo.rejected",
   "workflow.queued",
   "workflow.started",
   "workflow.ended",

@@ -1,7 +1,7 @@
 // Written by `make clients-typescript`. Do not edit.
 
 export interface paths {
-    "/api/v1/attempts/{attempts_id}": {
+    "/api/v1/attempts/{attempt_group_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -21,7 +21,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/attempts/{attempts_id}/cancel": {
+    "/api/v1/attempts/{attempt_group_id}/cancel": {
         parameters: {
             query?: never;
             header?: never;
@@ -42,7 +42,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/attempts/{attempts_id}/pick": {
+    "/api/v1/attempts/{attempt_group_id}/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard attempts
+         * @description Cancels all attempts and discards their workspaces, which `undo` restores. None can be picked any more.
+         *     Repeating it changes nothing. A group of which one is picked is a `conflict` (`already_picked`).
+         */
+        post: operations["discard_attempts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/attempts/{attempt_group_id}/pick": {
         parameters: {
             query?: never;
             header?: never;
@@ -54,8 +75,10 @@ export interface paths {
         /**
          * Merge one attempt and discard the others
          * @description Merges the attempt, cancels the others and discards their workspaces, which `undo` restores. Refused
-         *     for the reasons of a merge; a refused pick discards nothing. Picking the same attempt again changes
-         *     nothing. Picking another one is a `conflict` (`already_picked`).
+         *     for the reasons of a merge; a refused pick discards nothing. With `dry_run` conflicts and blocked files
+         *     are no error: the answer is 200 with both. Picking the same attempt again changes nothing. Picking
+         *     another one is a `conflict` (`already_picked`), and so is any pick while one is in progress
+         *     (`pick_in_progress`).
          */
         post: operations["pick_attempt"];
         delete?: never;
@@ -117,6 +140,50 @@ export interface paths {
          *     another project is an error (`reference_unchecked`). The status is 200 also when there are errors.
          */
         post: operations["validate_dsl"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the folders in a folder of the daemon's machine
+         * @description For operators, to choose a folder for `POST /projects/load`. Names of folders alone, no files. The
+         *     daemon's own folders are not shown, nor names that are not printable.
+         */
+        get: operations["list_machine_folders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what waits for a person, oldest first
+         * @description Open questions, proposals for the checklist, compactions that wait for approval, the runs that a limit
+         *     has paused, those that have used 80 % of one, and the newest run of each idle session that failed, or that
+         *     succeeded, while nobody has seen its end. Runs that ended stay for 14 days.
+         *     Sessions without people (`headless`) and those of workflows are not listed when they succeed.
+         */
+        get: operations["list_inbox"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -401,6 +468,28 @@ export interface paths {
          *     does not get files that usually hold credentials (403, `secret_file`).
          */
         get: operations["get_file_content"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/files/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what language servers find in a file
+         * @description Starts the language server of the file if it does not run, as the tools of agents do. At most 500
+         *     problems, the most serious ones, by position; `total` counts all. For read-only tokens the rules of the
+         *     content hold, and the server's words are withheld.
+         */
+        get: operations["get_file_problems"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1061,6 +1150,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/symbols": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search what the files of a project declare
+         * @description Classes, functions and the like, by the syntax of the files: no language server is needed, and nothing
+         *     of the project runs. Ignored files are not searched. The first search of a project reads its source
+         *     files, later ones what has changed; an answer waits 1.5 seconds for it at most.
+         */
+        get: operations["search_symbols"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/trust": {
         parameters: {
             query?: never;
@@ -1167,6 +1278,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/providers/{name}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Store the key of a provider
+         * @description The key is written to a private file of the data folder, and counts from the next model call on. It is
+         *     never returned. Only over TLS, or on the daemon's own machine (403, `not_encrypted`); 409
+         *     (`key_in_settings`) when the settings give the provider its key.
+         */
+        put: operations["set_provider_key"];
+        post?: never;
+        /**
+         * Delete the stored key of a provider
+         * @description From the next model call on the provider uses its usual environment variable, if that is set.
+         */
+        delete: operations["delete_provider_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/providers/{name}/test": {
         parameters: {
             query?: never;
@@ -1237,10 +1374,30 @@ export interface paths {
         put?: never;
         /**
          * Retry a failed run
-         * @description Starts a new run with the same message and `retry_of`. The failed run must be the newest of its
-         *     session; its messages stay in the conversation.
+         * @description Starts a new run with the same message and `retry_of`, and with another `model` if one is given. The
+         *     failed run must be the newest of its session; its messages stay in the conversation.
          */
         post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/see-warnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark the budget warnings of a run as seen
+         * @description The run leaves the inbox until a further limit is near.
+         */
+        post: operations["see_warnings"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1337,6 +1494,27 @@ export interface paths {
         patch: operations["update_session"];
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the agents of a session and their cages
+         * @description The root agent first, each before its subagents, by the version of the project that the session works
+         *     with. All are on one page.
+         */
+        get: operations["list_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/archive": {
         parameters: {
             query?: never;
@@ -1392,46 +1570,6 @@ export interface paths {
         get: operations["list_changes"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{session_id}/changes/revert": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revert a file, or hunks of it
-         * @description Conflict with the reason `changed_since` when the file has changed since the diff.
-         */
-        post: operations["revert_change"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{session_id}/changes/revert/{revert_id}/undo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Undo a revert
-         * @description Conflict with the reason `changed_since` when a file has changed since the revert.
-         */
-        post: operations["undo_revert"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1862,8 +2000,9 @@ export interface paths {
         };
         /**
          * List a session's messages
-         * @description The messages of all agents in order, each with its `agent_path`; queued messages come last. Images in
-         *     tool results are omitted: request the message itself.
+         * @description The messages of all agents in order, each with its `agent_path`; queued messages come last. With
+         *     `order=newest` the whole order is turned around, so that the first page has the end of the conversation.
+         *     Images in tool results are omitted: request the message itself.
          */
         get: operations["list_messages"];
         put?: never;
@@ -1902,7 +2041,8 @@ export interface paths {
         head?: never;
         /**
          * Edit a queued message
-         * @description `409 not_waiting` once the message is in the conversation.
+         * @description Changes the text, or `mode`: when the message runs. `409 not_waiting` once the message is in the
+         *     conversation.
          */
         patch: operations["edit_message"];
         trace?: never;
@@ -2038,7 +2178,31 @@ export interface paths {
          */
         get: operations["list_reverts"];
         put?: never;
-        post?: never;
+        /**
+         * Revert a file, or hunks of it
+         * @description Conflict with the reason `changed_since` when the file has changed since the diff.
+         */
+        post: operations["revert_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/reverts/{revert_id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a revert
+         * @description Conflict with the reason `changed_since` when a file has changed since the revert.
+         */
+        post: operations["undo_revert"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2114,6 +2278,69 @@ export interface paths {
         };
         /** List a session's runs, newest first */
         get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Share a session as a file for other people
+         * @description One HTML file without scripts that loads nothing, or Markdown. Secrets that the daemon knows, and what
+         *     has the shape of a credential, are redacted. The audit notes it as `operator.share_session`.
+         */
+        get: operations["share_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/share/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview what leaves with a shared session
+         * @description Makes the file and reports on it: counts, file names, images, where something was redacted, and what
+         *     stays here. Nothing leaves.
+         */
+        get: operations["preview_share"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/superseded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was taken out of a conversation
+         * @description One item for each rollback and compaction that superseded messages, the oldest first. The messages
+         *     themselves: `GET .../messages?superseded_by=`.
+         */
+        get: operations["list_superseded"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2274,9 +2501,31 @@ export interface paths {
          * Merge a workspace's changes
          * @description Writes all files or none. `conflict` with the reason `merge_conflicts` when both sides changed the
          *     same lines, and `checkout_in_the_way` when the checkout blocks a file, for example by uncommitted
-         *     changes; `details.paths` names the files. The workspace stays, and can be merged again.
+         *     changes; `details.paths` names the files. The workspace stays, and can be merged again. With `dry_run`
+         *     neither is an error: the answer is 200 with `conflicts` and `blocked`, and nothing is written.
          */
         post: operations["merge_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/workspace/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a broken workspace again
+         * @description Answers before the workspace is created, from the `base` that was asked for. Changes that were in a
+         *     removed folder are not restored. A message that waited for the workspace runs with the next message.
+         */
+        post: operations["retry_workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2619,6 +2868,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{workspace_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a broken workspace again by its id
+         * @description Works like the retry of a session's workspace. That of a subagent is refused with the reason
+         *     `workspace_of_subagent`.
+         */
+        post: operations["retry_workspace_by_id"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{workspace_id}/undo": {
         parameters: {
             query?: never;
@@ -2952,6 +3222,21 @@ export interface components {
              */
             n: number;
         };
+        /**
+         * AskedCall
+         * @description The call that waits for consent, with its arguments as the model wrote them. Secrets are masked. `cut`:
+         *     the arguments are longer than 64,000 characters, and only their beginning is here.
+         */
+        AskedCall: {
+            /** Arguments */
+            arguments: {
+                [key: string]: unknown;
+            };
+            /** Cut */
+            cut: boolean;
+            /** Name */
+            name: string;
+        };
         /** AskedCheck */
         AskedCheck: {
             /** Command */
@@ -3006,7 +3291,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "making" | "queued" | "running" | "waiting" | "paused" | "checking" | "succeeded" | "failed" | "cancelled" | "idle";
+            state: "creating" | "queued" | "running" | "waiting" | "paused" | "checking" | "succeeded" | "failed" | "cancelled" | "idle";
             /** Title */
             title: string;
             /** Tokens */
@@ -3019,11 +3304,11 @@ export interface components {
             workspace_state: ("creating" | "ready" | "merging" | "merged" | "kept" | "discarded" | "broken") | null;
         };
         /**
-         * AttemptsAnswer
+         * AttemptGroupAnswer
          * @description Attempts at one task. `state` is `running` while an attempt works, waits for capacity or for a person,
          *     or is being checked. `tokens` and `cost_usd` are sums. Attempts whose session is deleted are left out.
          */
-        AttemptsAnswer: {
+        AttemptGroupAnswer: {
             /** Attempts */
             attempts: components["schemas"]["AttemptAnswer"][];
             /** Base */
@@ -3065,7 +3350,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "running" | "done" | "picking" | "picked";
+            state: "running" | "done" | "picking" | "picked" | "discarded";
             /** Title */
             title: string;
             /** Tokens */
@@ -3119,6 +3404,79 @@ export interface components {
             cost_usd: number | null;
             /** Tokens */
             tokens: number | null;
+        };
+        /**
+         * BudgetUse
+         * @description How much of a limit is used.
+         */
+        BudgetUse: {
+            /** Limit */
+            limit: number;
+            /**
+             * Shared
+             * @description The limit is that of all attempts together.
+             */
+            shared: boolean;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "tokens" | "usd" | "seconds";
+            /**
+             * Used
+             * @description Until now; of `seconds`, when the warning came.
+             */
+            used: number;
+        };
+        /**
+         * CageAnswer
+         * @description What an agent may reach, as its project file says. Whatever the files are, prompts, programs and other
+         *     names that steer agents are read-only. Variables of the cage are left out.
+         */
+        CageAnswer: {
+            /**
+             * Capabilities
+             * @description For example `shell` and `exec`. Without: it runs nothing.
+             */
+            capabilities: string[];
+            /**
+             * Files
+             * @description Nothing else of the machine is there but the system.
+             */
+            files: components["schemas"]["CageFileAnswer"][];
+            /**
+             * Hosts
+             * @description `host`, `host:port` or `*.host:port`. Empty: no network.
+             */
+            hosts: string[];
+            /**
+             * Keeps State
+             * @description Its home is kept from run to run.
+             */
+            keeps_state: boolean;
+            /** Memory Mb */
+            memory_mb: number | null;
+            /**
+             * Seconds
+             * @description After so long everything that runs in it is ended.
+             */
+            seconds: number | null;
+            /** Unix Sockets */
+            unix_sockets: boolean;
+        };
+        /**
+         * CageFileAnswer
+         * @description What may be done below a path of the session's folder; of nested ones the deeper decides.
+         */
+        CageFileAnswer: {
+            /**
+             * Mode
+             * @description `ro`: it is read, `rw`: read and written, `deny`: hidden.
+             * @enum {string}
+             */
+            mode: "ro" | "rw" | "deny";
+            /** Path */
+            path: string;
         };
         /**
          * CallTool
@@ -3367,6 +3725,11 @@ export interface components {
              * @description An alias or `provider:model` for the next runs; null restores the agent's own model.
              */
             model?: string | null;
+            /**
+             * Seen Run Id
+             * @description The run of the root agent whose end you have seen: it leaves the inbox.
+             */
+            seen_run_id?: string | null;
             /** Title */
             title?: string | null;
         };
@@ -3971,6 +4334,33 @@ export interface components {
             type: string;
         };
         /**
+         * ContextShares
+         * @description What the tokens of a context are, together all of them. They are estimated by the text, and scaled to
+         *     what the provider has counted.
+         */
+        ContextShares: {
+            /**
+             * Messages
+             * @description What people, the agent and kaged have said, and the calls of tools.
+             */
+            messages: number;
+            /**
+             * Results
+             * @description What tools have answered.
+             */
+            results: number;
+            /**
+             * System
+             * @description The system prompt.
+             */
+            system: number;
+            /**
+             * Tools
+             * @description The descriptions of tools.
+             */
+            tools: number;
+        };
+        /**
          * ContextUse
          * @description How full an agent's context was at its last model call. `window_assumed`: the window of the model is
          *     unknown, and `window` is the default that compaction assumes.
@@ -3982,6 +4372,8 @@ export interface components {
             fraction: number;
             /** Model */
             model: string;
+            /** @description What the tokens are; null for a call that an earlier version of kaged made. */
+            shares: components["schemas"]["ContextShares"] | null;
             /** Tokens */
             tokens: number;
             /** Window */
@@ -4330,13 +4722,19 @@ export interface components {
         };
         /**
          * EditMessage
+         * @description Omitted fields do not change.
          * @example {
          *       "content": "Why does test_sum fail?"
          *     }
          */
         EditMessage: {
             /** Content */
-            content: string;
+            content?: string | null;
+            /**
+             * Mode
+             * @description Let the message wait for the end of the run (`queue`), or for its next message boundary (`steer`). In an idle session either one runs the message now.
+             */
+            mode?: ("queue" | "steer") | null;
         };
         /**
          * EditPrompt
@@ -4526,7 +4924,7 @@ export interface components {
              * Git
              * @description How it differs from the last commit, if it does. A deleted file is listed, too.
              */
-            git: ("modified" | "added" | "deleted" | "renamed" | "conflicted" | "untracked") | null;
+            git: ("added" | "modified" | "deleted" | "renamed" | "conflicted" | "untracked") | null;
             /**
              * Ignored
              * @description Whether git ignores it.
@@ -4653,6 +5051,92 @@ export interface components {
             kind: "file" | "folder" | "link" | "other";
             /** Path */
             path: string;
+        };
+        /**
+         * FilePosition
+         * @description A place in a text.
+         */
+        FilePosition: {
+            /**
+             * Column
+             * @description From 1, in code points.
+             */
+            column: number;
+            /**
+             * Line
+             * @description From 1.
+             */
+            line: number;
+        };
+        /**
+         * FileProblem
+         * @description What a language server reports for a part of a file.
+         */
+        FileProblem: {
+            /**
+             * Code
+             * @description Its rule or number there.
+             */
+            code: string | null;
+            /** @description Behind the last character. */
+            end: components["schemas"]["FilePosition"];
+            /**
+             * Message
+             * @description At most 2,000 characters, without control characters.
+             */
+            message: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "error" | "warning" | "information" | "hint";
+            /**
+             * Source
+             * @description Which program reports it.
+             */
+            source: string | null;
+            start: components["schemas"]["FilePosition"];
+        };
+        /**
+         * FileProblems
+         * @description What is wrong in a file. `known`: the answer is for the present content. `checking`: the server has not
+         *     answered for it yet; ask again. `no_server`: no language server is known for the file. `not_installed`:
+         *     the server is not there. `not_trusted`: nothing of the project runs. `unavailable`: there is no answer,
+         *     for `reason`. Only with `known` does an empty list mean that nothing is wrong.
+         */
+        FileProblems: {
+            /** Items */
+            items: components["schemas"]["FileProblem"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Path
+             * @description The real path, links followed, relative to the project's folder.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description Why the problems are not known, in words. With `known`: what the server complains of, such as missing dependencies, else null.
+             */
+            reason: string | null;
+            /**
+             * Server
+             * @description The name of the server that answered.
+             */
+            server: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "known" | "checking" | "no_server" | "not_installed" | "not_trusted" | "unavailable";
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
         };
         /**
          * FileText
@@ -4908,11 +5392,15 @@ export interface components {
              * @description From the last commit to the index.
              */
             staged: ("added" | "modified" | "deleted" | "renamed") | null;
+            /** @description Lines from the last commit to the index; null for a binary file, submodule or conflict. */
+            staged_lines: components["schemas"]["GitLinesAnswer"] | null;
             /**
              * Unstaged
              * @description From the index to the working tree.
              */
             unstaged: ("added" | "modified" | "deleted" | "renamed") | null;
+            /** @description Lines from the index to the working tree; null also for an untracked file. */
+            unstaged_lines: components["schemas"]["GitLinesAnswer"] | null;
             /** Untracked */
             untracked: boolean;
         };
@@ -4927,6 +5415,16 @@ export interface components {
             commit: string;
             /** Switched */
             switched: boolean;
+        };
+        /**
+         * GitLinesAnswer
+         * @description The number of lines that a file has more and less.
+         */
+        GitLinesAnswer: {
+            /** Additions */
+            additions: number;
+            /** Deletions */
+            deletions: number;
         };
         /**
          * GitStagingAnswer
@@ -5349,6 +5847,11 @@ export interface components {
             /** Queued Messages */
             queued_messages: number;
             /**
+             * Seen Run Id
+             * @description The newest run of the root agent whose end a person has seen; a later one is unread.
+             */
+            seen_run_id: string | null;
+            /**
              * State
              * @enum {string}
              */
@@ -5373,6 +5876,69 @@ export interface components {
             workspace_id: string | null;
         };
         /**
+         * InboxItem
+         * @description Something that waits for a person. `id` is the id of the question, the proposal, the compaction or the
+         *     run; the operations of that noun answer it. A run that ended leaves the inbox when `PATCH /sessions/{id}`
+         *     names it as `seen_run_id`, or the session goes on; one that is near a limit with
+         *     `POST /runs/{id}/see-warnings`, or when it ends.
+         */
+        InboxItem: {
+            /**
+             * Agent Path
+             * @description The agent that asks, or that ran.
+             */
+            agent_path: string;
+            /**
+             * At
+             * Format: date-time
+             * @description Since when it waits.
+             * @example 2026-01-02T03:04:05.678Z
+             */
+            at: string;
+            /**
+             * Budget
+             * @description The limits of which 80 % are used, or more, for `budget_warning`.
+             */
+            budget: components["schemas"]["BudgetUse"][] | null;
+            /**
+             * Error
+             * @description Why the run failed, for `failed_run`.
+             */
+            error: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "question" | "todo_proposal" | "compaction" | "budget" | "budget_warning" | "failed_run" | "finished_run";
+            /**
+             * Project
+             * @description The slug of the project.
+             */
+            project: string;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Proposal
+             * @description The entry for the checklist, for `todo_proposal`.
+             */
+            proposal: string | null;
+            /** @description The open question, for `question`. */
+            question: components["schemas"]["InteractionAnswer"] | null;
+            /** @description The run, for `budget`, `budget_warning`, `failed_run` and `finished_run`. For `budget`, its `reason` is the limit: `budget_tokens`, `budget_usd` or `budget_seconds`. */
+            run: components["schemas"]["LastRun"] | null;
+            /** Session Id */
+            session_id: string;
+            /** Session Title */
+            session_title: string;
+            /**
+             * Summary
+             * @description The beginning of the agent's last answer, up to 500 characters, for `finished_run`.
+             */
+            summary: string | null;
+        };
+        /**
          * InteractionAnswer
          * @description A question and its outcome. `kind` decides the shape of `request` and `answer`.
          *
@@ -5394,6 +5960,8 @@ export interface components {
             } | null;
             /** Answered By */
             answered_by: string | null;
+            /** @description Of an open `permission`. */
+            call?: components["schemas"]["AskedCall"] | null;
             /** Closed At */
             closed_at: string | null;
             /**
@@ -5449,7 +6017,7 @@ export interface components {
             issue_number?: number | null;
             /**
              * Workspace
-             * @description Where the run's session works. Default: as the project file says.
+             * @description Where the run's session works. Default: as the project file says. Not `shared` with `attempts`, which have workspaces.
              */
             workspace?: ("shared" | "worktree") | null;
         };
@@ -5735,6 +6303,24 @@ export interface components {
             visibility: "all" | "operator_only";
         };
         /**
+         * KeptParts
+         * @description How many of each stay here, because `include` does not name them.
+         */
+        KeptParts: {
+            /** Attached Files */
+            attached_files: number;
+            /** Images */
+            images: number;
+            /** Notes */
+            notes: number;
+            /** Results */
+            results: number;
+            /** Subagents */
+            subagents: number;
+            /** Thinking */
+            thinking: number;
+        };
+        /**
          * LastMerge
          * @description The last merge. `into` is `working_tree` (the checkout's files), a branch, which has `commit`, or
          *     `parent` (the folder of the agent that called the subagent).
@@ -5835,6 +6421,11 @@ export interface components {
             /** Project Id */
             project_id: string;
             /**
+             * Seen Run Id
+             * @description The newest run of the root agent whose end a person has seen; a later one is unread.
+             */
+            seen_run_id: string | null;
+            /**
              * State
              * @enum {string}
              */
@@ -5898,6 +6489,62 @@ export interface components {
             run_id: string | null;
             /** Session Id */
             session_id: string | null;
+        };
+        /**
+         * MachineFolderAnswer
+         * @description A folder on the daemon's machine.
+         */
+        MachineFolderAnswer: {
+            /**
+             * Is Project
+             * @description Whether it has a project file, so that it can be loaded.
+             */
+            is_project: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Path
+             * @description Absolute. Of a symbolic link its own path, not where it leads.
+             */
+            path: string;
+        };
+        /**
+         * MachineFolderPage
+         * @description Folders in one folder, by name.
+         */
+        MachineFolderPage: {
+            /**
+             * Complete
+             * @description False when the folder has more entries than are looked at.
+             */
+            complete: boolean;
+            /**
+             * Is Project
+             * @description Whether the folder itself has a project file.
+             */
+            is_project: boolean;
+            /** Items */
+            items: components["schemas"]["MachineFolderAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Parent
+             * @description The folder around it; null at the top.
+             */
+            parent: string | null;
+            /**
+             * Path
+             * @description The real path of the folder, links followed.
+             */
+            path: string;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
         };
         /**
          * McpContentAnswer
@@ -6116,6 +6763,7 @@ export interface components {
             path: string;
             /**
              * Status
+             * @description A renamed file is a deleted and an added one.
              * @enum {string}
              */
             status: "added" | "modified" | "deleted" | "mode";
@@ -6218,7 +6866,8 @@ export interface components {
         /**
          * ModelAnswer
          * @description An alias and its `provider:model` candidates, in order. `problem` says why none of them can be called;
-         *     `context_window` is that of the first candidate, in tokens.
+         *     `context_window` is that of the first candidate, in tokens; `input_usd` and `output_usd` are its prices
+         *     for a million tokens. Null is unknown: prices of a public provider are known from its first call on.
          */
         ModelAnswer: {
             /** Alias */
@@ -6227,6 +6876,10 @@ export interface components {
             chain: string[];
             /** Context Window */
             context_window: number | null;
+            /** Input Usd */
+            input_usd: number | null;
+            /** Output Usd */
+            output_usd: number | null;
             /** Problem */
             problem: string | null;
             /** Ready */
@@ -6288,10 +6941,10 @@ export interface components {
              */
             total: number;
         };
-        /** PageOf[AttemptsAnswer] */
-        PageOf_AttemptsAnswer_: {
+        /** PageOf[AttemptGroupAnswer] */
+        PageOf_AttemptGroupAnswer_: {
             /** Items */
-            items: components["schemas"]["AttemptsAnswer"][];
+            items: components["schemas"]["AttemptGroupAnswer"][];
             /**
              * Next Cursor
              * @description Send it as `cursor` to get the next page; null on the last page.
@@ -6352,6 +7005,21 @@ export interface components {
         PageOf_GitBranchAnswer_: {
             /** Items */
             items: components["schemas"]["GitBranchAnswer"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
+        /** PageOf[InboxItem] */
+        PageOf_InboxItem_: {
+            /** Items */
+            items: components["schemas"]["InboxItem"][];
             /**
              * Next Cursor
              * @description Send it as `cursor` to get the next page; null on the last page.
@@ -6558,6 +7226,21 @@ export interface components {
              */
             total: number;
         };
+        /** PageOf[SessionAgent] */
+        PageOf_SessionAgent_: {
+            /** Items */
+            items: components["schemas"]["SessionAgent"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
+        };
         /** PageOf[TokenAnswer] */
         PageOf_TokenAnswer_: {
             /** Items */
@@ -6685,7 +7368,7 @@ export interface components {
          *     discarded. It is empty when the agent gets the conflicts, and when the attempt was already picked.
          */
         PickAnswer: {
-            attempts: components["schemas"]["AttemptsAnswer"];
+            attempt_group: components["schemas"]["AttemptGroupAnswer"];
             /** Discarded */
             discarded: string[];
             merge: components["schemas"]["MergeAnswer"];
@@ -6853,14 +7536,20 @@ export interface components {
              * @description An alias or `provider:model` for the run of this message.
              */
             model?: string | null;
+            /**
+             * Upload Ids
+             * @description Uploaded files. The session owns them. They are copied to where it works, `.kaged/tmp/<session>/<name>`, and the text names their paths.
+             * @default []
+             */
+            upload_ids?: string[];
         };
         /**
          * PostedMessageAnswer
          * @description The stored message, and the run that it started (null when it was queued or steered). With `attempts`
-         *     it is the message of the first attempt.
+         *     it is the message of the first attempt, and `attempt_group` is what was started.
          */
         PostedMessageAnswer: {
-            attempts?: components["schemas"]["AttemptsAnswer"] | null;
+            attempt_group?: components["schemas"]["AttemptGroupAnswer"] | null;
             message: components["schemas"]["MessageAnswer"];
             /** Queued */
             queued: boolean;
@@ -7098,13 +7787,16 @@ export interface components {
         };
         /**
          * ProviderAnswer
-         * @description A configured provider. `problem` says what is missing.
+         * @description A configured provider. `problem` says what is missing, `key_from` where its key is from: the settings,
+         *     a usual environment variable, or stored by `PUT /providers/{name}/key`. Null: it has none.
          */
         ProviderAnswer: {
             /** Base Url */
             base_url: string | null;
             /** Driver */
             driver: string;
+            /** Key From */
+            key_from: ("settings" | "variable" | "stored") | null;
             /** Name */
             name: string;
             /** Problem */
@@ -7153,6 +7845,18 @@ export interface components {
             };
             /** Ready */
             ready: boolean;
+        };
+        /**
+         * RedactedPlace
+         * @description A message in which something was redacted; `number` is that of the answer or message in the file.
+         */
+        RedactedPlace: {
+            /** Count */
+            count: number;
+            /** Message Id */
+            message_id: string;
+            /** Number */
+            number: number;
         };
         /** RejectClaim */
         RejectClaim: {
@@ -7207,6 +7911,19 @@ export interface components {
          */
         ResumedAnswer: {
             run: components["schemas"]["RunAnswer"] | null;
+        };
+        /**
+         * RetryRun
+         * @example {
+         *       "model": "strong"
+         *     }
+         */
+        RetryRun: {
+            /**
+             * Model
+             * @description An alias or `provider:model` for this run; by default that of the message or session.
+             */
+            model?: string | null;
         };
         /**
          * RevertAnswer
@@ -7279,6 +7996,12 @@ export interface components {
          *     }
          */
         RollBack: {
+            /**
+             * Before
+             * @description With `message_id`: the message itself goes, too, as if never posted.
+             * @default false
+             */
+            before?: boolean;
             /** Checkpoint Id */
             checkpoint_id?: string | null;
             /**
@@ -7559,6 +8282,20 @@ export interface components {
             verified: boolean;
         };
         /**
+         * SessionAgent
+         * @description An agent of a session. `cage` is null without one: its programs have the rights of the daemon's
+         *     user.
+         */
+        SessionAgent: {
+            cage: components["schemas"]["CageAnswer"] | null;
+            /** Description */
+            description: string | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+        };
+        /**
          * SessionCatchUp
          * @description The events of one session from `from_seq` on. With `has_more`, continue from `through_seq`. With
          *     `resync` the log was trimmed: reload the session.
@@ -7641,6 +8378,11 @@ export interface components {
             /** Queued Messages */
             queued_messages: number;
             /**
+             * Seen Run Id
+             * @description The newest run of the root agent whose end a person has seen; a later one is unread.
+             */
+            seen_run_id: string | null;
+            /**
              * State
              * @enum {string}
              */
@@ -7676,6 +8418,102 @@ export interface components {
              * @description An alias or `provider:model`.
              */
             model?: string | null;
+        };
+        /**
+         * SetProviderKey
+         * @example {
+         *       "key": "sk-example"
+         *     }
+         */
+        SetProviderKey: {
+            /**
+             * Key
+             * Format: password
+             * @description Visible ASCII characters without spaces.
+             */
+            key: string;
+        };
+        /**
+         * SharePreview
+         * @description What leaves. The lists have at most 1,000 entries each; the counts are complete.
+         */
+        SharePreview: {
+            /** Agents */
+            agents: components["schemas"]["SharedName"][];
+            /**
+             * Bytes
+             * @description The size of the file.
+             */
+            bytes: number;
+            /** File Count */
+            file_count: number;
+            /**
+             * Files
+             * @description Names of files that tool calls and attachments mention.
+             */
+            files: string[];
+            /** Images */
+            images: components["schemas"]["SharedImage"][];
+            kept: components["schemas"]["KeptParts"];
+            /** Redacted */
+            redacted: components["schemas"]["RedactedPlace"][];
+            shared: components["schemas"]["SharedParts"];
+            /** Title */
+            title: string;
+            /** Tools */
+            tools: components["schemas"]["SharedName"][];
+        };
+        /** SharedImage */
+        SharedImage: {
+            /** Bytes */
+            bytes: number;
+            /** Media Type */
+            media_type: string;
+        };
+        /**
+         * SharedName
+         * @description A tool or an agent, and how often it appears.
+         */
+        SharedName: {
+            /** Count */
+            count: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * SharedParts
+         * @description How many of each leave.
+         */
+        SharedParts: {
+            /** Answers */
+            answers: number;
+            /**
+             * Attached Files
+             * @description Attached files whose contents leave; their names always do.
+             */
+            attached_files: number;
+            /** Images */
+            images: number;
+            /** Messages */
+            messages: number;
+            /**
+             * Notes
+             * @description Notes of the daemon to its model.
+             */
+            notes: number;
+            /**
+             * Redactions
+             * @description Secrets that were replaced by `[redacted]`.
+             */
+            redactions: number;
+            /** Results */
+            results: number;
+            /** Subagents */
+            subagents: number;
+            /** Thinking */
+            thinking: number;
+            /** Tool Calls */
+            tool_calls: number;
         };
         /**
          * StageFiles
@@ -7731,7 +8569,8 @@ export interface components {
         };
         /**
          * StepAnswer
-         * @description One model call. `stats` has usage, cost, time to the first token, duration and attempts.
+         * @description One model call. `stats` has usage, cost, time to the first token, duration, attempts, and in `context`
+         *     about how many tokens of what it was sent were system prompt, tools, messages and results.
          */
         StepAnswer: {
             /** Ended At */
@@ -7767,6 +8606,29 @@ export interface components {
              */
             include_usage?: boolean | null;
         };
+        /** SupersededAnswer */
+        SupersededAnswer: {
+            /** Items */
+            items: components["schemas"]["SupersededMessages"][];
+        };
+        /**
+         * SupersededMessages
+         * @description Messages that left a conversation together. `messages` counts them without the results of tools.
+         */
+        SupersededMessages: {
+            /**
+             * By
+             * @description The rollback (`rbk_`) or compaction (`cmp_`).
+             */
+            by: string | null;
+            /** Messages */
+            messages: number;
+            /**
+             * Position
+             * @description Where the first of them stood.
+             */
+            position: number;
+        };
         /**
          * SwitchBranch
          * @description The branch to check out.
@@ -7777,6 +8639,83 @@ export interface components {
         SwitchBranch: {
             /** Name */
             name: string;
+        };
+        /**
+         * SymbolHit
+         * @description A declaration whose name matches.
+         */
+        SymbolHit: {
+            /**
+             * Container
+             * @description The name of the declaration around it.
+             */
+            container: string | null;
+            /**
+             * Kind
+             * @description What it is: `class`, `function`, `method`, `interface`, `struct`, `enum`, `type`, `module`, `constant` and the like.
+             */
+            kind: string;
+            /**
+             * Line
+             * @description The line of the name, from 1.
+             */
+            line: number;
+            /**
+             * Name
+             * @description At most 300 characters, without control and bidirectional characters.
+             */
+            name: string;
+            /**
+             * Path
+             * @description Relative to the project's folder, with `/` between names. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64.
+             */
+            path: string;
+            /**
+             * Positions
+             * @description The indexes of the characters of `name` that match, in code points from 0.
+             */
+            positions: number[];
+            /**
+             * Score
+             * @description A higher score is better; comparable within one answer.
+             */
+            score: number;
+        };
+        /**
+         * SymbolHits
+         * @description The best matches, the best first, on one page.
+         */
+        SymbolHits: {
+            /**
+             * Complete
+             * @description False with `pending`, and when files are left out: too many or too large ones, or those that cannot be parsed.
+             */
+            complete: boolean;
+            /** Items */
+            items: components["schemas"]["SymbolHit"][];
+            /**
+             * Next Cursor
+             * @description Send it as `cursor` to get the next page; null on the last page.
+             */
+            next_cursor: string | null;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Searched
+             * @description How many source files were searched.
+             */
+            searched: number;
+            /**
+             * State
+             * @description `pending`: files are still being read, and the items are what is known so far: ask again. `none`: no file is in a language whose declarations are known. `unavailable`: files cannot be read, for `reason`.
+             * @enum {string}
+             */
+            state: "ok" | "pending" | "none" | "unavailable";
+            /**
+             * Total
+             * @description The number of items on all pages.
+             */
+            total: number;
         };
         /**
          * TestProvider
@@ -8341,7 +9280,7 @@ export interface components {
         /** WorkflowRunAnswer */
         WorkflowRunAnswer: {
             /** @description The attempts that were started; the run is the first of them. */
-            attempts?: components["schemas"]["AttemptsAnswer"] | null;
+            attempt_group?: components["schemas"]["AttemptGroupAnswer"] | null;
             /**
              * Cause
              * @enum {string}
@@ -9150,7 +10089,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a group of attempts, `att_...`. */
-                attempts_id: string;
+                attempt_group_id: string;
             };
             cookie?: never;
         };
@@ -9162,7 +10101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AttemptsAnswer"];
+                    "application/json": components["schemas"]["AttemptGroupAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -9180,7 +10119,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a group of attempts, `att_...`. */
-                attempts_id: string;
+                attempt_group_id: string;
             };
             cookie?: never;
         };
@@ -9192,7 +10131,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AttemptsAnswer"];
+                    "application/json": components["schemas"]["AttemptGroupAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    discard_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a group of attempts, `att_...`. */
+                attempt_group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptGroupAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -9214,7 +10184,7 @@ export interface operations {
             };
             path: {
                 /** @description The id of a group of attempts, `att_...`. */
-                attempts_id: string;
+                attempt_group_id: string;
             };
             cookie?: never;
         };
@@ -9357,6 +10327,76 @@ export interface operations {
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_machine_folders: {
+        parameters: {
+            query?: {
+                /** @description An absolute path; without one the home of the daemon's user. */
+                path?: string | null;
+                /** @description Include names that begin with a dot. */
+                hidden?: boolean;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineFolderPage"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_inbox: {
+        parameters: {
+            query?: {
+                /** @description Only of this project. */
+                project_id?: string | null;
+                /** @description Only of this kind; several may be given. */
+                kind?: ("question" | "todo_proposal" | "compaction" | "budget" | "budget_warning" | "failed_run" | "finished_run")[] | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_InboxItem_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -9645,7 +10685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageOf_AttemptsAnswer_"];
+                    "application/json": components["schemas"]["PageOf_AttemptGroupAnswer_"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -9682,7 +10722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AttemptsAnswer"];
+                    "application/json": components["schemas"]["AttemptGroupAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -9891,6 +10931,43 @@ export interface operations {
             404: components["responses"]["Error404"];
             /** @description Requested Range Not Satisfiable */
             416: components["responses"]["Error416"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    get_file_problems: {
+        parameters: {
+            query?: {
+                /** @description How many seconds to wait for the server's answer. */
+                wait?: number;
+                /** @description The folder or file, as lists show it. Symbolic links in it are followed. */
+                path?: string;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileProblems"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -11329,6 +12406,43 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    search_symbols: {
+        parameters: {
+            query?: {
+                /** @description Letters of the name in their order, as in editors; before the name parts of what is around it, or of the path (`Basket.total`, `basket total`). An `@` at the start is ignored. Empty: nothing. */
+                q?: string;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description A session of the project: return the files of its workspace, if it has one. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description A project's id, `prj_...`. */
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SymbolHits"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     trust_project: {
         parameters: {
             query?: never;
@@ -11540,6 +12654,72 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    set_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetProviderKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    delete_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     test_provider: {
         parameters: {
             query?: never;
@@ -11649,7 +12829,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryRun"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             201: {
@@ -11659,6 +12843,37 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RunAnswer"];
                 };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    see_warnings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A run's id, `run_...`. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
@@ -11712,6 +12927,10 @@ export interface operations {
                 text?: string | null;
                 /** @description Only sessions with an open question. */
                 asks?: boolean;
+                /** @description Only idle sessions whose newest run failed, or was interrupted but not paused. */
+                failed?: boolean;
+                /** @description Only archived sessions, or only those that are not archived. */
+                archived?: boolean | null;
                 /** @description The maximum number of items. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. */
@@ -11907,6 +13126,36 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    list_agents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOf_SessionAgent_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     archive_session: {
         parameters: {
             query?: never;
@@ -11995,82 +13244,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangePage"];
-                };
-            };
-            400: components["responses"]["Error400"];
-            401: components["responses"]["Error401"];
-            403: components["responses"]["Error403"];
-            404: components["responses"]["Error404"];
-            409: components["responses"]["Error409"];
-            429: components["responses"]["Error429"];
-            500: components["responses"]["Error500"];
-            503: components["responses"]["Error503"];
-        };
-    };
-    revert_change: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description A session's id, `ses_...`. */
-                session_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RevertChange"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RevertAnswer"];
-                };
-            };
-            400: components["responses"]["Error400"];
-            401: components["responses"]["Error401"];
-            403: components["responses"]["Error403"];
-            404: components["responses"]["Error404"];
-            408: components["responses"]["Error408"];
-            409: components["responses"]["Error409"];
-            413: components["responses"]["Error413"];
-            429: components["responses"]["Error429"];
-            500: components["responses"]["Error500"];
-            503: components["responses"]["Error503"];
-        };
-    };
-    undo_revert: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
-                "Idempotency-Key"?: string | null;
-            };
-            path: {
-                /** @description A session's id, `ses_...`. */
-                session_id: string;
-                /** @description A revert's id, `rvt_...`. */
-                revert_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RevertAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -12920,6 +14093,12 @@ export interface operations {
                 agent_path?: string | null;
                 /** @description Only messages of one run, such as one delegation. */
                 run_id?: string | null;
+                /** @description Only messages that wait for their turn. */
+                waiting?: boolean;
+                /** @description Only messages that one rollback or compaction superseded. */
+                superseded_by?: string | null;
+                /** @description Which messages come first. */
+                order?: "oldest" | "newest";
                 /** @description The maximum number of items. */
                 limit?: number;
                 /** @description The `next_cursor` of the previous page. */
@@ -13402,6 +14581,82 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    revert_change: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevertChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    undo_revert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description At most 255 printable characters. A repeated key with the same body returns the first answer; with another body it is a conflict. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+                /** @description A revert's id, `rvt_...`. */
+                revert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     roll_back_session: {
         parameters: {
             query?: never;
@@ -13553,6 +14808,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageOf_RunAnswer_"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    share_session: {
+        parameters: {
+            query?: {
+                /** @description `html` or `markdown`. */
+                format?: "html" | "markdown";
+                /** @description What leaves beside the messages; repeat it for several. `results`: arguments and results of tool calls, contents of attached files, notes of the daemon. */
+                include?: ("results" | "thinking" | "subagents" | "images")[];
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    preview_share: {
+        parameters: {
+            query?: {
+                /** @description `html` or `markdown`. */
+                format?: "html" | "markdown";
+                /** @description What leaves beside the messages; repeat it for several. `results`: arguments and results of tool calls, contents of attached files, notes of the daemon. */
+                include?: ("results" | "thinking" | "subagents" | "images")[];
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharePreview"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    list_superseded: {
+        parameters: {
+            query?: {
+                /** @description Whose conversation. */
+                agent_path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupersededAnswer"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -13831,6 +15187,37 @@ export interface operations {
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    retry_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's id, `ses_...`. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -14448,6 +15835,37 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    retry_workspace_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A workspace's id, `wks_...`. */
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceAnswer"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     undo_workspace_by_id: {
         parameters: {
             query?: never;
@@ -14654,7 +16072,7 @@ export interface operations {
 }
 
 export const KEYED: ReadonlySet<string> = new Set([
-  "POST /api/v1/attempts/{attempts_id}/pick",
+  "POST /api/v1/attempts/{attempt_group_id}/pick",
   "POST /api/v1/projects/load",
   "POST /api/v1/projects/{project_id}/attempts",
   "POST /api/v1/projects/{project_id}/git/branches",
@@ -14672,8 +16090,6 @@ export const KEYED: ReadonlySet<string> = new Set([
   "POST /api/v1/projects/{project_id}/workflows/{workflow}/invoke",
   "POST /api/v1/runs/{run_id}/retry",
   "POST /api/v1/sessions",
-  "POST /api/v1/sessions/{session_id}/changes/revert",
-  "POST /api/v1/sessions/{session_id}/changes/revert/{revert_id}/undo",
   "POST /api/v1/sessions/{session_id}/compact",
   "POST /api/v1/sessions/{session_id}/compactions/{compaction_id}/approve",
   "POST /api/v1/sessions/{session_id}/continue",
@@ -14683,6 +16099,8 @@ export const KEYED: ReadonlySet<string> = new Set([
   "POST /api/v1/sessions/{session_id}/messages",
   "POST /api/v1/sessions/{session_id}/permissions",
   "POST /api/v1/sessions/{session_id}/resume",
+  "POST /api/v1/sessions/{session_id}/reverts",
+  "POST /api/v1/sessions/{session_id}/reverts/{revert_id}/undo",
   "POST /api/v1/sessions/{session_id}/rollback",
   "POST /api/v1/sessions/{session_id}/rollbacks/{rollback_id}/undo",
   "POST /api/v1/sessions/{session_id}/tools/{name}",
