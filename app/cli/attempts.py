@@ -72,7 +72,7 @@ async def new(
     if session is not None:
         found = await find_session(daemon.client, session, daemon.project)
         path = f"/sessions/{path_part(found['id'])}/messages"
-        made = (await daemon.client.request("POST", path, body=body))["attempts"]
+        made = (await daemon.client.request("POST", path, body=body))["attempt_group"]
     else:
         path = f"/projects/{path_part(await daemon.project_id())}/attempts"
         body |= {} if title is None else {"title": title}
@@ -141,6 +141,15 @@ async def cancel(daemon: Connected, attempts: str) -> None:
     daemon.show(await daemon.client.request("POST", f"{path}/cancel"), _print_comparison)
 
 
+@command.command(name="discard")
+@click.argument("attempts")
+@in_project
+async def discard(daemon: Connected, attempts: str) -> None:
+    """Cancel ATTEMPTS (an id, or `last`), and discard their workspaces. None can be picked any more."""
+    path = await _path_of(daemon, attempts)
+    daemon.show(await daemon.client.request("POST", f"{path}/discard"), _print_discarded)
+
+
 async def _path_of(daemon: Connected, attempts: str) -> str:
     if attempts != "last":
         return f"/attempts/{path_part(attempts)}"
@@ -154,7 +163,7 @@ async def _path_of(daemon: Connected, attempts: str) -> str:
 
 def _all_wait(found: dict[str, Any]) -> bool:
     """Tell whether everything that is not done waits for a person."""
-    open_ones = ("making", "queued", "running", "checking")
+    open_ones = ("creating", "queued", "running", "checking")
     return not any(one["state"] in open_ones for one in found["attempts"])
 
 
@@ -183,6 +192,13 @@ def _print_comparison(found: dict[str, Any]) -> None:
             lines = (one["check"]["output"] or "").splitlines()
             for line in lines[-3:]:
                 print_text(f"   {line}", dim=True)
+
+
+def _print_discarded(found: dict[str, Any]) -> None:
+    _print_comparison(found)
+    for one in found["attempts"]:
+        if one["workspace_state"] == "discarded":
+            print_text(f"`kaged workspace undo {one['session_id']}` restores {one['number']}", dim=True)
 
 
 def _state(one: dict[str, Any], found: dict[str, Any]) -> str:

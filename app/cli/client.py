@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,33 +19,17 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from app.cli.daemon_address import DaemonAddress, path_part
 from app.cli.output import CommandFailed
 
-_ID = r"[^\s/]+"
-_COMMANDS = (
-    (
-        rf"PATCH /api/v1/sessions/{_ID} with (?:\{{[^}}]*\}}|issue_number)",
-        "begin one with `kaged send --issue N`",
-    ),
-    (
-        rf"POST /api/v1/projects/{_ID}/workflows/([^\s/]+)/invoke and `issue_number`",
-        r"`kaged run \1 --issue N`",
-    ),
-    (rf"POST /api/v1/projects/{_ID}/workflows/([^\s/]+)/invoke", r"`kaged run \1`"),
-    (rf"POST /api/v1/sessions/{_ID}/(pause|resume|cancel)", r"`kaged session \1`"),
-    (r"POST /api/v1/projects/load", "`kaged send --project FOLDER`"),
-    (r"GET /api/v1/projects", "the page"),
-    (r"GET /api/v1/workflow-runs", "`kaged runs list`"),
-    (r"GET /api/v1/sessions", "`kaged session list`"),
-    (r"POST /api/v1/uploads", "--file NAME=PATH"),
-    (r"/api/v1/ws and GET /api/v1/sync", "`kaged attach`"),
-)
-"""Patterns of routes, longer ones first, and the commands that do the same."""
+_COMMANDS = {
+    "GET /api/v1/workflow-runs": "`kaged runs list` lists those there are.",
+    "POST /api/v1/projects/load": "`kaged send --project FOLDER` does.",
+    "PATCH /api/v1/sessions/{session_id}": "`kaged send --issue N` begins a bound one.",
+}
+"""What does in a terminal what a route does that an error names in `details.route`."""
 
 
-def in_commands(text: str) -> str:
-    """Return a message of the daemon with commands in place of routes."""
-    for route, command in _COMMANDS:
-        text = re.sub(route, command, text)
-    return text
+def with_command(message: str, details: Mapping[str, Any]) -> str:
+    """Return a message of the daemon, with the command that helps where there is one."""
+    return f"{message} {_COMMANDS.get(str(details.get('route')), '')}".rstrip()
 
 
 API = "/api/v1"
@@ -191,10 +174,12 @@ class DaemonClient:
         items = [item async for item in self.items(path)]
         return {"items": items, "next_cursor": None, "total": len(items)}
 
-    async def download(self, path: str) -> AsyncGenerator[bytes, None]:
+    async def download(
+        self, path: str, params: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the body of an answer piece by piece."""
         try:
-            async with self._http.stream("GET", _api_path(path)) as response:
+            async with self._http.stream("GET", _api_path(path), params=_present(params)) as response:
                 if response.status_code >= 400:
                     raise _refusal(response.status_code, await response.aread())
                 async for chunk in response.aiter_bytes():
@@ -288,7 +273,7 @@ def _refusal(status: int, body: bytes) -> CommandFailed:
         code, message, details = str(error["code"]), str(error["message"]), error.get("details") or {}
     except (orjson.JSONDecodeError, KeyError, TypeError):
         code, message, details = "failed", f"the daemon answered with status {status}", {}
-    message = in_commands(message)
+    message = with_command(message, details)
     if status == 401:
         message += " Set a token with --token, or the data folder of the daemon with --data-dir."
     return CommandFailed(code, message, details=details)

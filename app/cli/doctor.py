@@ -37,9 +37,14 @@ def command(remove: bool, data_dir: Path | None, config_file: Path | None, as_js
     """
     from app.cli.diagnosis import diagnose
     from app.cli.leftover_workspaces import leftover_findings
+    from app.cli.notify_findings import notify_findings
 
     settings = local_settings(data_dir, config_file)
-    findings = asyncio.run(diagnose(settings)) + asyncio.run(leftover_findings(settings, remove=remove))
+    findings = [
+        *asyncio.run(diagnose(settings)),
+        *notify_findings(settings),
+        *asyncio.run(leftover_findings(settings, remove=remove)),
+    ]
     healthy = all(finding.status != "problem" for finding in findings)
     if as_json:
         print_json({"ok": healthy, "findings": [finding.as_json() for finding in findings]})

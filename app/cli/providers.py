@@ -1,7 +1,7 @@
-"""`kaged providers list|test`: the model providers of the configuration.
+"""`kaged providers list|test|key`: the model providers of the configuration.
 
-Owns: the commands and their layout. They need no daemon. Never: the call, or why it failed
-(`app.harness.providers`).
+Owns: the commands and their layout. They need no daemon. Never: keys (`provider_key`), the call, or why it
+failed (`app.harness.providers`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import click
 
 from app.cli.daemon_address import local_options, local_settings
 from app.cli.output import CommandFailed, CommandGroup, json_option, print_json, print_table, print_text
+from app.cli.provider_key import command as key_command
 from app.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from app.harness.providers.route import ProviderEntry
     from app.harness.providers.router import ProviderRouter, ProviderTestResult
 
-command = CommandGroup(name="providers", help="List the model providers, and test them.")
+command = CommandGroup(name="providers", help="List the model providers, test them, and store their keys.")
+command.add_command(key_command)
 
 
 @command.command(name="list")

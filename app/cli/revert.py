@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from app.cli.changes import changes_path, diff_path, digests_of, session_and_path, since_option
+from app.cli.changes import diff_path, digests_of, session_and_path, since_option
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import LAST, path_of
@@ -42,18 +42,18 @@ async def command(
     if undo is not None:
         if len(words) > 1 or hunks:
             raise click.UsageError("--undo takes no PATH and no --hunk.")
-        changes = await changes_path(daemon.client, words[0] if words else LAST, daemon.project)
-        undone = await daemon.client.request("POST", f"{changes}/revert/{path_part(undo)}/undo")
+        path = await path_of(daemon.client, words[0] if words else LAST, daemon.project)
+        undone = await daemon.client.request("POST", f"{path}/reverts/{path_part(undo)}/undo")
         daemon.show(undone, f"{undone['id']}: undone; restored {', '.join(undone['files'])}")
         return
-    session, path = session_and_path(words)
-    if path is None:
+    session, name = session_and_path(words)
+    if name is None:
         raise click.UsageError("give a PATH.")
-    changes = await changes_path(daemon.client, session, daemon.project)
-    body: dict[str, Any] = {"path": path.removeprefix("./"), "since": since}
+    path = await path_of(daemon.client, session, daemon.project)
+    body: dict[str, Any] = {"path": name.removeprefix("./"), "since": since}
     if hunks:
-        body["hunks"] = await _digests(daemon.client, diff_path(changes, path), since, hunks)
-    made = await daemon.client.request("POST", f"{changes}/revert", body=body)
+        body["hunks"] = await _digests(daemon.client, diff_path(f"{path}/changes", name), since, hunks)
+    made = await daemon.client.request("POST", f"{path}/reverts", body=body)
     part = _part(made["hunks"])
     undoing = f"`kaged revert {made['session_id']} --undo {made['id']}` undoes it"
     daemon.show(made, f"{made['id']}: reverted {part}{made['path']}; {undoing}")

@@ -66,8 +66,9 @@ async def cancel(daemon: Connected, session: str, run_id: str | None) -> None:
 @click.command(name="retry")
 @click.argument("session")
 @click.option("--run", "run_id", metavar="RUN", help="The failed run (default: the newest of the session).")
+@click.option("--model", metavar="MODEL", help="Retry with this model (an alias or provider:model).")
 @connected
-async def retry(daemon: Connected, session: str, run_id: str | None) -> None:
+async def retry(daemon: Connected, session: str, run_id: str | None, model: str | None) -> None:
     """Retry the failed run of SESSION (an id, or `last`) with the same message."""
     path = await path_of(daemon.client, session)
     if run_id is None:
@@ -75,7 +76,8 @@ async def retry(daemon: Connected, session: str, run_id: str | None) -> None:
         if not newest:
             raise CommandFailed("not_found", "the session has no run yet; post a message with `kaged send`")
         run_id = newest[0]["id"]
-    answer = await daemon.client.request("POST", f"/runs/{path_part(run_id)}/retry")
+    body = {"model": model} if model is not None else None
+    answer = await daemon.client.request("POST", f"/runs/{path_part(run_id)}/retry", body=body)
     follow = f"`kaged attach {answer['session_id']}` follows it"
     daemon.show(answer, f"{answer['retry_of']}: retried as {answer['id']}; {follow}")
 

@@ -5,6 +5,7 @@ Owns: these commands. Never: making or merging a workspace, which is the daemon'
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -18,6 +19,7 @@ from app.cli.output import CommandFailed, CommandGroup, print_text
 from app.cli.stream_view import StreamView
 
 MEGABYTE = 1_000_000
+EVERY_SECONDS = 0.5
 
 
 @click.group(name="workspace", cls=CommandGroup)
@@ -136,6 +138,26 @@ async def undo(daemon: Connected, session: str) -> None:
     """Restore the discarded workspace of SESSION (an id, `last`, or a workspace's id)."""
     found = await _act(daemon, session, "undo")
     daemon.show(found, f"restored {found['root']}")
+
+
+@command.command(name="retry")
+@click.argument("session", default="last")
+@click.option("--no-wait", is_flag=True, help="Do not wait until the workspace is ready.")
+@in_project
+async def retry(daemon: Connected, session: str, no_wait: bool) -> None:
+    """Create the broken workspace of SESSION (an id, `last`, or a workspace's id) again.
+
+    It starts from its base; changes in a removed folder are not restored. Exits with 1 when it cannot be
+    created.
+    """
+    found = await _act(daemon, session, "retry")
+    path = f"/workspaces/{path_part(found['id'])}"
+    while not no_wait and found["state"] == "creating":
+        await asyncio.sleep(EVERY_SECONDS)
+        found = await daemon.client.request("GET", path)
+    if found["state"] == "broken":
+        raise CommandFailed("workspace_not_ready", f"{found['id']} could not be created: {found['detail']}")
+    daemon.show(found, f"{found['id']} is {found['state']}: {found['root']}")
 
 
 async def _act(daemon: Connected, session: str, what: str) -> dict[str, Any]:

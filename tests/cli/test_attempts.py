@@ -1,4 +1,4 @@
-"""`kaged attempts`: attempts are started, compared, picked and cancelled."""
+"""`kaged attempts`: attempts are started, compared, picked, cancelled and discarded."""
 
 from __future__ import annotations
 
@@ -50,3 +50,8 @@ def test_attempts_are_compared_in_a_table_and_one_is_picked(home: Home) -> None:
     assert str(first) in home.run("workspace", "undo", ids[0]).stdout
     shown = home.run("attempts", "cancel").stdout
     assert "picked" in shown and "succeeded" in shown
+    home.run("attempts", "new", "read it", "-n", "2")
+    found = home.json("attempts", "show", "--wait")
+    gone = home.run("attempts", "discard", found["id"])
+    assert gone.stdout.startswith(f"{found['id']} discarded: read it"), gone.stderr
+    assert f"kaged workspace undo {found['attempts'][0]['session_id']}" in gone.stdout

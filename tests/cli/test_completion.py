@@ -68,7 +68,7 @@ def complete(home: Home, words: str, position: int, **extra: str) -> tuple[list[
 
 def test_completing_a_command_imports_no_command(home: Home) -> None:
     found, imports = complete(home, "kaged s", 1, PYTHONPROFILEIMPORTTIME="1")
-    assert found == ["serve", "status", "stop", "send", "session"]
+    assert found == ["serve", "status", "stop", "send", "session", "share"]
     imported = {line.rpartition("|")[2].strip() for line in imports.splitlines()}
     assert not imported & {"app.cli.serve", "httpx2", "pydantic", "sqlalchemy"}
     assert "click" in imported

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import orjson
 import pytest
 
 from app.cli.answer import _what
-from app.cli.client import ReceivedFrame, in_commands
+from app.cli.client import ReceivedFrame, with_command
 from app.cli.dialogs import ConsentDialog, NotUnderstood
+from app.cli.openapi import openapi_document
 from app.cli.root import kaged
 from app.cli.stream_view import StreamView
 from tests.driver.kaged import DaemonProcess, Home
@@ -93,19 +95,22 @@ def test_two_subagents_of_one_name_have_their_messages_apart_and_names_of_their_
     ]
 
 
-def test_no_error_for_clients_of_http_reaches_a_terminal_with_a_route() -> None:
-    """Whatever an error says of routes is found in the code, and said in commands."""
-    source = "\n".join(path.read_text() for path in sorted((APP / "harness").rglob("*.py")))
-    source = re.sub(r'"\n\s*f?"', "", source)
-    told = re.findall(
-        r"(?:GET|POST|PATCH|PUT|DELETE) /api/v1[^\n]*", source.replace("{{", "{").replace("}}", "}")
+def test_a_terminal_has_a_command_for_each_route_that_an_error_names() -> None:
+    source = "\n".join(path.read_text() for path in sorted(APP.rglob("*.py")))
+    named = set(re.findall(r'"route": "([^"]+)"|LOAD = "([^"]+)"', source))
+    routes = {one or other for one, other in named}
+    assert len(routes) >= 3
+    # No command follows several sessions.
+    routes -= {"GET /api/v1/ws"}
+    document = orjson.loads(openapi_document())
+    for route in routes:
+        method, _, path = route.partition(" ")
+        assert method.lower() in document["paths"][path]
+        assert "`kaged " in with_command("", {"route": route}), route
+    assert with_command("There is no such run.", {"route": "GET /api/v1/workflow-runs"}) == (
+        "There is no such run. `kaged runs list` lists those there are."
     )
-    assert len(told) >= 8
-    assert [one for one in told if "/api/v1" in in_commands(one)] == []
-    assert (
-        in_commands("Load it with POST /api/v1/projects/load.")
-        == "Load it with `kaged send --project FOLDER`."
-    )
+    assert with_command("The disk is full.", {}) == "The disk is full."
 
 
 def groups(group: click.Group, *path: str) -> Iterator[tuple[str, click.Group]]:

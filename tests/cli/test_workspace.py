@@ -90,7 +90,8 @@ def test_a_message_and_its_workspace_are_one_command(home: Home) -> None:
 def test_a_workspace_that_cannot_be_created_says_why_everywhere(home: Home) -> None:
     """The branch that it starts from has a commit whose files are not there."""
     blob = git(home.project, "rev-parse", "HEAD:README.md")
-    (home.project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    place = home.project / ".git" / "objects" / blob[:2] / blob[2:]
+    place.rename(home.project.parent / "object")
     made = home.run("workspace", "new")
     assert made.returncode == 1 and "could not be created: git read-tree: " in made.stderr
     sent = home.run("send", "--workspace", "read")
@@ -103,4 +104,10 @@ def test_a_workspace_that_cannot_be_created_says_why_everywhere(home: Home) -> N
         refused = home.run(*command)
         assert refused.returncode == 1, refused.stdout
         assert "could not be created: git read-tree: " in refused.stderr
-        assert refused.stderr.strip().endswith("Open another session.")
+        assert refused.stderr.strip().endswith("`kaged workspace retry`, or open another session.")
+    again = home.run("workspace", "retry", session)
+    assert again.returncode == 1 and "could not be created: git read-tree: " in again.stderr
+    (home.project.parent / "object").rename(place)
+    again = home.run("workspace", "retry", session)
+    assert again.returncode == 0 and "is ready: " in again.stdout, again.stderr
+    assert home.run("send", "--session", session, "again").returncode == 0
