@@ -1,6 +1,6 @@
 // Builds spike/ as the page is built: with the same plugins, for the same policy.
 
 import { defineConfig } from "vite";
-import page from "./vite.config.ts";
+import page, { plugins } from "./vite.config.ts";
 
-export default defineConfig({ ...page, root: "spike", publicDir: false, build: { ...page.build, rolldownOptions: { ...page.build?.rolldownOptions, input: "spike/index.html" } } });
+export default defineConfig({ ...page, plugins, root: "spike", publicDir: false, build: { ...page.build, rolldownOptions: { ...page.build?.rolldownOptions, input: "spike/index.html" } } });

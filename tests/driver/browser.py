@@ -9,16 +9,14 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, Route, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
 
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.machine import need
 
-SOURCES = Path(__file__).parents[2] / "web" / "src"
 WAIT_MS = 45_000
 expect.set_options(timeout=WAIT_MS)
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -31,6 +29,15 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+COUNTED = """
+    window.counted = { clicks: 0, keys: 0 };
+    const count = (what) => (event) => (window.counted[what] += Number(event.isTrusted));
+    // Enter on a button is told as a click, too.
+    addEventListener("click", (event) => event.detail > 0 && count("clicks")(event), true);
+    addEventListener("keydown", count("keys"), true);
+"""
+"""A script that counts the clicks and keys of a person in `window.counted`."""
 
 
 @dataclass
@@ -85,10 +92,12 @@ async def open_page(
     height: int = 800,
     dark: bool = False,
     through: Callable[[str], str] = str,
+    begun: str = "#projects button.new",
 ) -> AsyncIterator[tuple[Page, Complaints]]:
     """Give a page that has followed a launch link, in a browser profile of its own.
 
-    `through` gives the daemon's addresses as the browser is to know them."""
+    `through` gives the daemon's addresses as the browser is to know them; `begun` is there once the page has
+    begun."""
     context = await browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
     )
@@ -97,15 +106,15 @@ async def open_page(
         page = await context.new_page()
         complaints = Complaints.of(page, through(daemon.url))
         await page.goto(through(await daemon.launch_link()))
-        await until_ready(page)
+        await until_ready(page, begun)
         yield page, complaints
     finally:
         await context.close()
 
 
-async def until_ready(page: Page) -> None:
+async def until_ready(page: Page, begun: str = "#projects button.new") -> None:
     """Wait until the page has begun. It shows the version last, and then what its address names."""
-    await page.wait_for_selector("#projects button.new", state="attached")
+    await page.wait_for_selector(begun, state="attached")
     await page.wait_for_selector("#version:not(:empty)", state="attached")
 
 
@@ -118,19 +127,21 @@ async def new_session(page: Page) -> str:
     return urlsplit(page.url).fragment
 
 
-async def serve_sources(page: Page) -> None:
-    """Let the page import modules of `web/src`, as they are, from /static/sources/."""
-
-    async def answer(route: Route) -> None:
-        source = SOURCES / urlsplit(route.request.url).path.rpartition("/static/sources/")[2]
-        await route.fulfill(path=source, content_type="text/javascript")
-
-    await page.route("**/static/sources/*", answer)
-
-
 async def send(page: Page, text: str) -> None:
     await page.fill("#message", text)
     await page.press("#message", "Enter")
+
+
+async def enqueue(page: Page, text: str) -> None:
+    """Send a message that waits for the end of the active run."""
+    await page.check("#mode [value=queue]")
+    await send(page, text)
+
+
+async def choose_mode(page: Page, mode: str) -> None:
+    """Give the open session another mode."""
+    await page.click("#session-mode")
+    await page.click(f".popup [role=option][data-value={mode}]")
 
 
 async def until_state(page: Page, state: str) -> None:

@@ -112,7 +112,8 @@ class Unassigned:
 async def checklist_desk(storage: Storage, folder: Path) -> AsyncIterator[ChecklistDesk]:
     """Set up the desk in a database with one project, an issue and a session that is bound to it."""
     await storage.write(lambda uow: uow.projects.add(rows.project(1)))
-    changes = IssueChanges(storage, EventHub(storage), Redactor([]))
+    hub = EventHub(storage)
+    changes = IssueChanges(storage, hub, Redactor([]))
     uploads = UploadService(storage, folder, max_bytes=1_000)
     todos = TodoService(changes)
     children = ChildProcesses()
@@ -132,7 +133,7 @@ async def checklist_desk(storage: Storage, folder: Path) -> AsyncIterator[Checkl
         storage,
         IssueService(changes, uploads, Unassigned()),
         todos,
-        TodoProposals(todos, storage),
+        TodoProposals(todos, storage, hub),
         ToolService(tool_registry(children=children, todos=todos)),
         context,
     )

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+from tests.driver.git_desk import git
 from tests.driver.ports import steady_port
 
 EXAMPLE = REPOSITORY / "examples" / "demo"
@@ -35,6 +36,15 @@ class Demo:
         self._replace(
             self.root / "transcripts" / "demo.yaml", "conversations:\n", f"conversations:\n{yaml}\n"
         )
+
+    def make_repository(self) -> None:
+        """Put the demo into a git repository, all of it in its first commit."""
+        (self.root / ".gitignore").write_text("__pycache__/\n")
+        git(self.root, "init", "-qb", "main")
+        git(self.root, "config", "user.name", "Ada")
+        git(self.root, "config", "user.email", "ada@example.org")
+        git(self.root, "add", "--all")
+        git(self.root, "commit", "-qm", "first")
 
     async def start(self) -> DaemonProcess:
         """Start the daemon unless it runs, each time on the same port."""

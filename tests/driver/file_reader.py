@@ -94,6 +94,32 @@ class FileReader:
                     return
                 await asyncio.sleep(0.05)
 
+    async def symbols(self, q: str, **params: Any) -> dict[str, Any]:
+        """Search declarations; wait until no file is being read any more."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                place = self.at.removesuffix("/files") + "/symbols"
+                answer = await self.client.get(place, params={"q": q, **params})
+                assert answer.status_code == 200, answer.text
+                found: dict[str, Any] = answer.json()
+                if found["state"] != "pending":
+                    return found
+                assert not found["complete"]
+
+    async def declared(self, q: str, **params: Any) -> list[tuple[str | None, str, str, str, int]]:
+        """Return container, name, kind, path and line of the declarations that fit."""
+        found = (await self.symbols(q, **params))["items"]
+        return [(one["container"], one["name"], one["kind"], one["path"], one["line"]) for one in found]
+
+    async def declared_becomes(self, q: str, expected: list[tuple[str, int]], **params: Any) -> None:
+        """Wait until a search finds exactly these paths and lines: a list of files that is being made counts
+        from its end on."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                if [(path, line) for _, _, _, path, line in await self.declared(q, **params)] == expected:
+                    return
+                await asyncio.sleep(0.05)
+
 
 def reason(answer: httpx2.Response) -> tuple[int, str | None]:
     return answer.status_code, answer.json()["error"].get("details", {}).get("reason")

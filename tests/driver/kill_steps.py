@@ -20,7 +20,7 @@ FILES = 12
 INTO = {"merge": "working_tree", "branch": "side", "checkout": "main"}
 WORKS_IN_WORKSPACE = (*INTO, "keep", "discard", "undiscard")
 REVERTS = ("revert_file", "revert_hunk", "undo_revert")
-KINDS = ("create", "setup", *WORKS_IN_WORKSPACE, *REVERTS, "commit")
+KINDS = ("create", "setup", *WORKS_IN_WORKSPACE, "pick", *REVERTS, "commit")
 LINES = [f"line {number}\n" for number in range(400)]
 SETUP = "for n in 1 2 3 4 5 6; do echo $n > made-by-setup-$n; sleep 0.02; done"
 
@@ -59,12 +59,11 @@ class Place:
         self.number += 1
         if self.kind in WORKS_IN_WORKSPACE:
             await self._new_session(client, "worktree")
-            found = await self.until(client, "ready")
-            for one in range(FILES):
-                name = f"made-{self.number}-{one}.txt"
-                (Path(found["root"]) / name).write_text(f"{self.number} {one}\n" * 2000)
+            self._write_files(await self.until(client, "ready"))
             if self.kind == "undiscard":
                 await self._post(client, f"{self.url}/workspace/discard")
+        elif self.kind == "pick":
+            await self._new_attempts(client)
         elif self.kind not in {"create", "setup"}:
             changed = [*LINES[:200], *(f"added {self.number}\n" for _ in range(2000)), *LINES[200:]]
             changed[0] = f"first {self.number}\n"
@@ -92,25 +91,30 @@ class Place:
         elif self.kind in WORKS_IN_WORKSPACE:
             action = "undo" if self.kind == "undiscard" else self.kind
             await self._post(client, f"{self.url}/workspace/{action}")
+        elif self.kind == "pick":
+            await self._post(client, f"/attempts/{self.before['group']}/pick", session_id=self.session_id)
         elif self.kind == "commit":
             git_url = f"/projects/{self.project_id}/git"
             await self._post(client, f"{git_url}/stage", path="lines.txt", hunks=[self.before["hunk"]])
             await self._post(client, f"{git_url}/commit", message=f"round {self.number}")
         elif self.kind == "undo_revert":
-            await self._post(client, f"{self.url}/changes/revert/{self.before['revert']}/undo")
+            await self._post(client, f"{self.url}/reverts/{self.before['revert']}/undo")
         else:
             await self._revert(client, [self.before["hunk"]] if self.kind == "revert_hunk" else None)
 
     # -- after the kill ---------------------------------------------------------------------
 
-    async def check(self, client: httpx2.AsyncClient, data: Path) -> str:
-        """Return whether all is `old` or `new`; raise when it is neither, or something is left behind."""
+    async def check(self, client: httpx2.AsyncClient, *data: Path) -> str:
+        """Return whether all is `old` or `new`; raise when it is neither, or something is left behind in the
+        repository or in the data folders of the daemons."""
         found = await self._settled(client)
         self._check_nothing_left(data, found)
         if self.kind in {"create", "setup"}:
             end = self._created(found)
         elif self.kind in WORKS_IN_WORKSPACE:
             end = self._worked(next(one for one in found if one["session_id"] == self.session_id))
+        elif self.kind == "pick":
+            end = await self._picked(client)
         elif self.kind == "commit":
             end = self._committed()
         else:
@@ -121,12 +125,13 @@ class Place:
             git(self.root, "commit", "-qm", f"round {self.number}")
         return end
 
-    def _check_nothing_left(self, data: Path, found: list[dict[str, Any]]) -> None:
+    def _check_nothing_left(self, data: tuple[Path, ...], found: list[dict[str, Any]]) -> None:
         """Compare what is on disk with what the daemon says."""
         held = {one["id"] for one in found if one["removed_at"] is None}
-        folders = {one.name for one in (data / "workspaces").glob(f"{self.project_id}/*")}
+        places = [(one / "workspaces").glob(f"{self.project_id}/*") for one in data]
+        folders = sorted(one.name for place in places for one in place)
         pins = set(git(self.root, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/kaged").split())
-        assert folders == held, (folders ^ held, found)
+        assert folders == sorted(held), (set(folders) ^ held, found)
         assert pins == held, (pins ^ held, found)
         left = [*self.root.rglob("*.lock"), *self.root.rglob("*tmp_*"), *self.root.rglob("*kaged-*")]
         left += [one for one in self.root.rglob(".*") if one.name not in {".git", ".kaged", ".gitignore"}]
@@ -172,6 +177,14 @@ class Place:
             assert git(self.root, "rev-parse", row["branch"]) == row["merged"]["commit"]
         return "new" if new else "old"
 
+    async def _picked(self, client: httpx2.AsyncClient) -> str:
+        group = await self._group_until(client, "picked", "done")
+        states = [one["workspace_state"] for one in group["attempts"]]
+        here = len(list(self.root.glob(f"made-{self.number}-*"))) == FILES
+        new = group["state"] == "picked"
+        assert (states, here) == ((["merged", "discarded"], True) if new else (["ready"] * 2, False)), group
+        return "new" if new else "old"
+
     def _committed(self) -> str:
         moved = git(self.root, "rev-parse", "main") != self.before["main"]
         if moved:
@@ -189,9 +202,36 @@ class Place:
         start = committed if self.kind == "undo_revert" else before
         assert now in (start, after), len(now)
         (await client.get(f"{self.url}/changes?since=head")).raise_for_status()
+        event = "changes.revert_undone" if self.kind == "undo_revert" else "changes.reverted"
+        trail = await self._get(client, f"/audit?session_id={self.session_id}&event={event}")
+        assert len(trail["items"]) == (now == after), trail
         return "new" if now == after else "old"
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _write_files(self, found: dict[str, Any]) -> None:
+        for one in range(FILES):
+            name = f"made-{self.number}-{one}.txt"
+            (Path(found["root"]) / name).write_text(f"{self.number} {one}\n" * 2000)
+
+    async def _new_attempts(self, client: httpx2.AsyncClient) -> None:
+        """Start two attempts, which no model answers, and work in the first one."""
+        url = f"/projects/{self.project_id}/attempts"
+        made = await self._post(client, url, content=f"Round {self.number}", attempts={"n": 2})
+        self.before["group"] = made["id"]
+        await self._post(client, f"/attempts/{made['id']}/cancel")
+        await self._group_until(client, "done")
+        self.session_id, other = (one["session_id"] for one in made["attempts"])
+        self._write_files(await self.until(client, "ready"))
+        assert (await self._get(client, f"/sessions/{other}/workspace"))["state"] == "ready"
+
+    async def _group_until(self, client: httpx2.AsyncClient, *states: str) -> dict[str, Any]:
+        async with asyncio.timeout(WAIT_SECONDS * 2):
+            while True:
+                found = await self._get(client, f"/attempts/{self.before['group']}")
+                if found["state"] in states:
+                    return found
+                await asyncio.sleep(0.02)
 
     async def until(self, client: httpx2.AsyncClient, state: str) -> dict[str, Any]:
         async with asyncio.timeout(WAIT_SECONDS * 2):
@@ -225,7 +265,7 @@ class Place:
 
     async def _revert(self, client: httpx2.AsyncClient, hunks: list[str] | None) -> dict[str, Any]:
         body: dict[str, Any] = {"path": "lines.txt", "since": "head"}
-        return await self._post(client, f"{self.url}/changes/revert", **body, hunks=hunks)
+        return await self._post(client, f"{self.url}/reverts", **body, hunks=hunks)
 
     async def _get(self, client: httpx2.AsyncClient, url: str) -> dict[str, Any]:
         answer: dict[str, Any] = (await client.get(url)).raise_for_status().json()

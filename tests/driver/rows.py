@@ -18,6 +18,7 @@ from app.storage.models import (
     IssueUpdate,
     LogEntry,
     Message,
+    Notification,
     PermissionRuleRow,
     Project,
     ProjectLease,
@@ -206,6 +207,18 @@ def attempt_group(number: int = 1, **values: Any) -> AttemptGroup:
 def attempt(number: int = 1, **values: Any) -> Attempt:
     given = {"group_id": "att_00001", "number": number}
     return Attempt(session_id=f"ses_{number:05}", **{**given, **values})
+
+
+def notification(number: int = 1, **values: Any) -> Notification:
+    given = {
+        "session_id": "ses_00001",
+        "project_id": "prj_00001",
+        "agent_path": "primary",
+        "channel": "webhook",
+        "kind": "finish",
+        "due_at": number,
+    }
+    return Notification(id=f"ntf_{number:05}", created_at=number, **{**given, **values})
 
 
 def family(unit: UnitOfWork) -> None:

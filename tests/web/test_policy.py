@@ -85,7 +85,7 @@ async def test_components_markdown_highlighting_and_mathematics(opened: tuple[Pa
 
     await page.click("#write")
     text = page.locator("#text")
-    await expect(text.locator("h1")).to_have_text("Title")
+    await expect(text.locator("h2")).to_have_text("Title")
     assert await text.locator("input[type=checkbox]").count() == 1
     assert await text.locator("td[align=right] strong").inner_text() == "d"
     assert await text.locator("img, script, style, svg, math, [style]").count() == 0
@@ -93,12 +93,9 @@ async def test_components_markdown_highlighting_and_mathematics(opened: tuple[Pa
     links = await text.locator("a").evaluate_all(
         "all => all.map((one) => [one.innerText, one.getAttribute('href')])"
     )
-    assert links == [
-        ["bad", None],
-        ["good", "https://example.org"],
-        ["picture", "https://example.org/a.png"],
-        ["data", None],
-    ]
+    # A link that leads nowhere safe is its text.
+    assert links == [["good", "https://example.org"], ["picture", "https://example.org/a.png"]]
+    assert {"bad", "data"} <= set((await text.inner_text()).split())
 
     await page.click("#mark")
     await expect(page.locator("#code .hljs-keyword").first).to_have_text("def")

@@ -3,28 +3,33 @@
 import { prefixProblem } from "./address.js";
 import { request } from "./api.js";
 import { byId, h, replace } from "./dom.js";
-import { buildFrame, keepWorkspace, LIST_OVER, WORKSPACE_OVER, workspaceWasOpen } from "./frame/frame.ts";
+import { countAgain, follow, showTitle } from "./inbox/count.ts";
 import { lazily } from "./lazy.js";
 import { clearNotices, forget, tell } from "./notices.js";
 import { routeOf, to } from "./routes.js";
 import { SessionView } from "./session_view.js";
-import { Sidebar } from "./sidebar.js";
+import { Panels, wasOpen } from "./shell/panels.ts";
+import { Sessions } from "./shell/sessions.svelte.ts";
+import { buildShell } from "./shell/shell.ts";
 
 /** What is made for an address outside the sessions, fetched when it is asked for. Each has `open()`, `frame(frame)`, `again()` after the
  * connection was away, and `close()`. */
 const PAGES = {
+  inbox: async () => (await import("./inbox/inbox_page.ts")).InboxPage,
   issues: async () => (await import("./issue_views.js")).IssueList,
   filing: async () => (await import("./issue_views.js")).IssueFiling,
   issue: async () => (await import("./issue_views.js")).IssuePage,
   workflows: async () => (await import("./workflow_views.js")).WorkflowList,
   workflow: async () => (await import("./workflow_views.js")).WorkflowPage,
   run: async () => (await import("./workflow_views.js")).WorkflowRunPage,
-  trust: async () => (await import("./trust_page.js")).TrustPage,
+  trust: async () => (await import("./settings/trust_page.ts")).TrustPage,
+  settings: async () => (await import("./settings/settings_page.ts")).SettingsPage,
 };
 
+/** The pages that are of no project, or name theirs by something else. */
+const OF_NO_PROJECT = new Set(["inbox", "run", "settings"]);
+
 const view = byId("view");
-/** The panels beside the middle, and when they lie over it. */
-const PANELS = { sidebar: LIST_OVER, details: WORKSPACE_OVER };
 /** The scroll position of each address, for when it is opened again. */
 const scrolled = new Map();
 let route = routeOf("");
@@ -33,18 +38,23 @@ let opened = null;
 /** Whether loading the open page failed. */
 let broken = false;
 
-const sidebar = new Sidebar({
+const sidebar = new Sessions({
   onError: failed,
   onOpen: (id) => (location.hash = to.session(id)),
-  onFrame: (frame) => opened?.frame(frame),
+  onFrame: (frame) => {
+    follow(frame, sidebar);
+    opened?.frame(frame);
+  },
   onAgain: () => {
     forget("unreachable");
+    countAgain();
     if (broken) openAddress();
     else (opened ?? sessions).again();
   },
 });
 const page = { title, failed, sidebar, root: view };
 const sessions = new SessionView(page);
+const panels = new Panels((open) => sessions.details.toggle(open));
 
 function failed(error) {
   if (error.status === 401) signedOut();
@@ -60,6 +70,13 @@ function signedOut() {
 }
 
 async function openAddress() {
+  const next = routeOf(location.hash);
+  if (next.session && route.view === "sessions" && next.session === sessions.session?.id) {
+    hash = location.hash;
+    route = next;
+    openPlace();
+    return;
+  }
   if (opened) scrolled.set(hash, view.scrollTop);
   const key = view.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   hash = location.hash;
@@ -68,14 +85,16 @@ async function openAddress() {
   opened = null;
   broken = false;
   clearNotices();
-  drawer("sidebar", false);
+  panels.closeOver(["sidebar"]);
   sidebar.select(route);
   const inSessions = route.view === "sessions";
-  byId("page").dataset.view = route.view;
+  // The start has nothing for the panel of a session.
+  byId("page").dataset.view = inSessions && !route.session ? "start" : route.view;
   byId("session-view").hidden = !inSessions;
   view.hidden = inSessions;
   replace(view);
   if (inSessions) {
+    openPlace();
     await sessions.open(route.session);
     return;
   }
@@ -83,18 +102,30 @@ async function openAddress() {
   await openPage(key);
 }
 
+/** Show what the address names beside the conversation. */
+function openPlace() {
+  sessions.details.go(route.place);
+  if (route.place) panels.show("details", true);
+}
+
 /** Return the route with a project: the one that was looked at last, else the first. */
 function completed(found) {
-  if (found.view === "sessions" || found.page === "run" || found.project) return found;
+  if (found.view === "sessions" || OF_NO_PROJECT.has(found.page) || found.project) return found;
   const project = sidebar.projectOf(route, sessions.session) ?? sidebar.projects[0]?.id ?? null;
   return { ...found, project };
 }
 
+/** What the address names is not there: say so in its place, with the way to those that are. */
+function showMissing({ message }) {
+  const all = document.querySelector("#views [aria-current]");
+  replace(view, h("div", { class: "welcome" }, h("h2", {}, "Not found"), h("p", { role: "alert" }, message), h("a", { class: "button", href: all.hash }, `Go to ${all.textContent}`)));
+}
+
 /** `key` names the control that had the focus: one with the same key gets it again. */
 async function openPage(key) {
-  if (route.project === null && route.page !== "run") {
+  if (route.project === null && !OF_NO_PROJECT.has(route.page)) {
     title("kaged");
-    replace(view, h("div", { class: "welcome" }, h("h2", {}, "No project is loaded yet"), h("p", {}, "Load a project on the left to begin.")));
+    replace(view, h("div", { class: "welcome" }, h("h2", {}, "No project is loaded yet"), h("p", {}, "Open a folder with a project to begin.")));
     return;
   }
   const asked = route;
@@ -107,7 +138,8 @@ async function openPage(key) {
   } catch (error) {
     if (asked === route) {
       broken = true;
-      failed(error);
+      if (error.status === 404) showMissing(error);
+      else failed(error);
     }
   }
   if (asked !== route) return;
@@ -120,45 +152,14 @@ async function openPage(key) {
 
 function title(text) {
   byId("title").textContent = text;
-  document.title = text === "kaged" ? text : `${text} · kaged`;
-}
-
-/** Show or hide one of the two panels; where the page is too narrow for it, it lies over the middle. */
-function drawer(name, open) {
-  const button = byId(`open-${name}`);
-  const was = button.getAttribute("aria-expanded") === "true";
-  button.setAttribute("aria-expanded", String(open));
-  byId("page").classList.toggle(`with-${name}`, open);
-  if (name === "details") sessions.details.toggle(open);
-  byId("shade").hidden = !Object.keys(PANELS).some((one) => PANELS[one].matches && isOpen(one));
-  if (open && PANELS[name].matches) byId(`close-${name}`).focus();
-  else if (was && !open) button.focus({ preventScroll: true });
-}
-
-function isOpen(name) {
-  return byId(`open-${name}`).getAttribute("aria-expanded") === "true";
-}
-
-/** A person opens or closes a panel: the browser remembers that. */
-function choose(name, open) {
-  drawer(name, open);
-  if (name === "details") keepWorkspace(open);
+  showTitle(text);
 }
 
 function wire() {
-  buildFrame(byId("page"), byId("sidebar"), byId("details"), byId("appearance"));
-  const closeAll = () => Object.keys(PANELS).forEach((name) => PANELS[name].matches && drawer(name, false));
-  for (const name of Object.keys(PANELS)) {
-    byId(`open-${name}`).addEventListener("click", () => choose(name, !isOpen(name)));
-    byId(`close-${name}`).addEventListener("click", () => choose(name, false));
-    PANELS[name].addEventListener("change", () => drawer(name, name === "details" && workspaceWasOpen()));
-  }
-  byId("shade").addEventListener("click", closeAll);
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !byId("shade").hidden) closeAll();
-  });
+  buildShell(sidebar, panels, failed);
   byId("skip").addEventListener("click", () => (view.hidden ? byId("message") : view).focus());
   addEventListener("hashchange", openAddress);
+  addEventListener("focus", countAgain);
 }
 
 async function start() {
@@ -175,7 +176,8 @@ async function start() {
   } catch (error) {
     failed(error);
   }
-  if (workspaceWasOpen()) drawer("details", true);
+  if (wasOpen("details")) panels.show("details", true);
+  countAgain();
   await openAddress();
 }
 

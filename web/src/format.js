@@ -21,6 +21,13 @@ export function dollars(amount) {
   return amount < 0.01 ? `$${amount.toFixed(4)}` : `$${amount.toFixed(amount < 1 ? 3 : 2)}`;
 }
 
+/** Return how much it is of what a limit counts. */
+export function amount(number, unit) {
+  if (unit === "usd") return dollars(number);
+  if (unit === "seconds") return duration(number * 1000);
+  return unit === "tokens" ? tokens(number) : `${number} ${unit}`;
+}
+
 export function ago(time) {
   const seconds = (Date.now() - Date.parse(time)) / 1000;
   if (seconds < 60) return "now";

@@ -3,7 +3,7 @@
 import { create } from "./api.js";
 import { actForm } from "./act.js";
 import { h, replace } from "./dom.js";
-import { MarkdownView } from "./markdown.js";
+import { MarkdownView } from "./text/markdown_view.ts";
 import { to } from "./routes.js";
 
 const DRAFTS = new Map();

@@ -5,7 +5,7 @@ import { actForm } from "./act.js";
 import { h, redraw } from "./dom.js";
 import { moment, words } from "./format.js";
 import { assignee, person } from "./issue_words.js";
-import { MarkdownView } from "./markdown.js";
+import { MarkdownView } from "./text/markdown_view.ts";
 
 export class IssueHistory {
   constructor({ path, onError, onChanged }) {

@@ -49,8 +49,8 @@ export class IssuePage {
   }
 
   frame({ type, payload }) {
-    const mine = (type === "issue.changed" || type === "todo.changed") && payload.number === this.route.number && [undefined, this.route.project].includes(payload.project_id);
-    const working = ABOUT_SESSIONS.has(type) || type.startsWith("todo_proposal.") || type.startsWith("workflow.");
+    const mine = (type === "issue.changed" || type.startsWith("todo.")) && payload.number === this.route.number && [undefined, this.route.project].includes(payload.project_id);
+    const working = ABOUT_SESSIONS.has(type) || type.startsWith("workflow.");
     if (mine || working) this.reload();
   }
 

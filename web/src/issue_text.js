@@ -5,7 +5,7 @@ import { h, replace } from "./dom.js";
 import { moment } from "./format.js";
 import { issueForm } from "./issue_filing.js";
 import { person, statusPill } from "./issue_words.js";
-import { MarkdownView } from "./markdown.js";
+import { MarkdownView } from "./text/markdown_view.ts";
 
 export class IssueText {
   #editing = false;

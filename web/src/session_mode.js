@@ -1,7 +1,7 @@
-// The mode of the open session: how much it asks. A selector, and the rules that the mode stands for.
+// The modes of sessions: how much each asks, and the rules that it stands for.
 
 import { request } from "./api.js";
-import { byId, h, replace } from "./dom.js";
+import { h } from "./dom.js";
 
 let known = null;
 
@@ -9,44 +9,6 @@ let known = null;
 export async function modes() {
   known ??= (await request("GET", "/modes")).items;
   return known;
-}
-
-export class ModeSelect {
-  #session = null;
-
-  constructor({ onError }) {
-    this.onError = onError;
-    this.select = byId("session-mode");
-    this.select.addEventListener("change", () => this.#change());
-  }
-
-  /** Show and change the mode of this session from now on; null shows none. */
-  async open(session) {
-    this.#session = session;
-    if (!session) return;
-    const offered = await modes();
-    if (session !== this.#session) return;
-    replace(this.select, offered.map(({ name, label, description }) => h("option", { value: name, title: description }, label)));
-    if (session.detail) this.update(session.detail);
-  }
-
-  update({ mode, state }) {
-    this.select.value = mode;
-    this.select.disabled = state === "archived";
-    this.select.dataset.mode = mode;
-    this.select.title = known?.find(({ name }) => name === mode)?.description ?? "";
-  }
-
-  async #change() {
-    const session = this.#session;
-    try {
-      await request("PATCH", session.path, { mode: this.select.value });
-    } catch (error) {
-      this.onError(error);
-    }
-    // What counts is what the daemon has stored.
-    await session.refresh().catch(this.onError);
-  }
 }
 
 /** Return the rules of a mode as a list, for the panel of the session. */

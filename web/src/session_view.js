@@ -1,17 +1,16 @@
 // The view of the open session: conversation, questions, message field, details.
 
-import { Composer } from "./composer.js";
-import { Conversation } from "./conversation.js";
-import { Details } from "./details.js";
+import { Composer } from "./composer/composer.ts";
+import { Conversation } from "./thread/conversation.ts";
 import { byId, h, replace } from "./dom.js";
 import { words } from "./format.js";
-import { History } from "./history.js";
+import { lazily } from "./lazy.js";
 import { forget } from "./notices.js";
-import { Questions } from "./questions.js";
+import { Questions } from "./questions/questions.svelte.ts";
 import { to } from "./routes.js";
-import { followScroll } from "./scroll.js";
-import { OpenSession } from "./session.js";
-import { ModeSelect } from "./session_mode.js";
+import { OpenSession } from "./thread/open_session.ts";
+import { SessionActions } from "./thread/actions.ts";
+import { Details } from "./workspace/workspace.ts";
 import { failed, sessionWord } from "./session_words.js";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
@@ -19,22 +18,27 @@ const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a mi
 export class SessionView {
   #session = null;
   #failed = null;
+  /** The message that was chosen before its session began. */
+  #first = "";
+  #welcomes = false;
 
   /** `page` has `title(text)`, `failed(error)` and `sidebar`. */
   constructor(page) {
     this.page = page;
     const failed = page.failed;
-    this.scroll = followScroll(byId("conversation-scroll"), byId("to-end"));
-    const history = new History({
-      path: () => this.#session.path,
-      onChanged: () => this.#session?.refresh().catch(failed),
+    const actions = new SessionActions({
+      session: () => this.#session,
       onFork: (made) => page.sidebar.refresh().then(() => (location.hash = to.session(made.id)), failed),
+      onQuote: (text) => this.composer.quote(text),
       onError: failed,
     });
-    this.conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => this.#session?.reload(), history });
-    this.composer = new Composer({ onError: failed, onSent: () => this.#sent() });
-    this.mode = new ModeSelect({ onError: failed });
-    this.details = new Details({ onError: failed, onGone: (id) => this.#gone(id) });
+    this.conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => this.#session?.reload(), onOlder: async () => (await this.#session?.older()) ?? false, actions });
+    this.scroll = this.conversation.scroll;
+    addEventListener("hashchange", () => this.#showNamed());
+    this.composer = new Composer({ onError: failed, onSent: () => this.#sent(), onGone: (id) => this.#gone(id) });
+    byId("share").addEventListener("click", () => this.#share());
+    this.details = new Details({ onError: failed, onGone: (id) => this.#gone(id), onQuote: (text) => this.composer.quote(text) });
+    page.sidebar.onProjects = () => this.#welcomes && this.#welcome();
     this.questions = new Questions({ onError: failed, onChange: () => this.#session?.detail && this.#showState(this.#session.detail), onOpen: (question) => this.conversation.asks(question), onClosed: (question) => this.conversation.answered(question) });
   }
 
@@ -50,6 +54,7 @@ export class SessionView {
 
   /** Leave the open session. */
   close() {
+    this.#welcomes = false;
     this.#failed = null;
     this.#session?.close();
     this.#session = null;
@@ -57,8 +62,8 @@ export class SessionView {
     this.composer.open(null);
     this.details.show(null);
     this.questions.open(null);
-    this.mode.open(null);
     byId("state").hidden = true;
+    byId("share").hidden = true;
     byId("bound-issue").hidden = true;
     byId("connection").textContent = "";
     delete byId("connection").dataset.status;
@@ -86,14 +91,14 @@ export class SessionView {
       if (opened !== this.#session) return;
       await this.questions.open(opened);
       if (opened !== this.#session) return;
-      await this.mode.open(opened);
-      if (opened !== this.#session) return;
       this.composer.open(opened);
       this.#showDetail(opened.detail);
       this.details.show(opened);
       this.#suggestions();
       this.scroll.toEnd();
-      this.composer.focus();
+      if (!(await this.#showNamed())) this.composer.focus();
+      if (this.#first && this.conversation.empty) this.composer.suggest(this.#first);
+      this.#first = "";
     } catch (error) {
       if (opened === this.#session) {
         this.#failed = id;
@@ -101,6 +106,13 @@ export class SessionView {
       }
     }
     byId("conversation").removeAttribute("aria-busy");
+  }
+
+  /** Show the message or the run that the address names. Returns whether it names one that is there. */
+  async #showNamed() {
+    const [session, id] = location.hash.slice(1).split("/");
+    if (!/^(msg|run)_\w+$/.test(id ?? "") || session !== this.#session?.id) return false;
+    return this.conversation.show(id);
   }
 
   #sent() {
@@ -121,10 +133,10 @@ export class SessionView {
 
   #showDetail(detail) {
     this.page.title(detail.title || "New session");
+    byId("share").hidden = false;
     this.#showState(detail);
     showBoundIssue(detail);
     this.composer.update(detail);
-    this.mode.update(detail);
     this.page.sidebar.update(detail.id, { state: detail.state, state_reason: detail.state_reason, title: detail.title, last_run: detail.last_run });
     if (detail.state === "idle") this.details.draw();
   }
@@ -143,7 +155,17 @@ export class SessionView {
   #showFrame(frame) {
     this.questions.frame(frame);
     if (frame.type === "message.posted") byId("suggestions")?.remove();
+    this.composer.frame(frame);
     this.details.frame(frame);
+  }
+
+  async #share() {
+    const { path } = this.#session;
+    try {
+      (await lazily(() => import("./sharing/share_dialog.ts"))).openShare(path);
+    } catch (error) {
+      this.page.failed(error);
+    }
   }
 
   #gone(id) {
@@ -151,13 +173,20 @@ export class SessionView {
     if (this.#session?.id === id) location.hash = "";
   }
 
-  #welcome() {
-    const { sidebar } = this.page;
-    const buttons = sidebar.projects.map((project) =>
-      h("button", { type: "button", class: "primary", onclick: () => sidebar.create(project.id) }, `New session in ${project.slug}`),
-    );
-    const text = buttons.length ? "Select a session on the left, or start a new one." : "Load a project on the left to begin.";
-    replace(byId("conversation"), h("div", { class: "welcome" }, h("h2", {}, "No session is open"), h("p", {}, text), buttons));
+  /** Nothing is open: show the way to a first success. */
+  async #welcome() {
+    const { sidebar, failed } = this.page;
+    this.#welcomes = true;
+    try {
+      const { showFirstSteps } = await lazily(() => import("./settings/first_steps.ts"));
+      if (!this.#welcomes) return;
+      showFirstSteps(byId("conversation"), sidebar, SUGGESTIONS, (projectId, text) => {
+        this.#first = text;
+        sidebar.create(projectId);
+      });
+    } catch (error) {
+      failed(error);
+    }
   }
 
   #suggestions() {

@@ -17,6 +17,16 @@ export function failed(session) {
   return session.state === "idle" && (state === "failed" || (state === "interrupted" && !NO_FAILURE.has(reason)));
 }
 
+/** How long the end of a run waits to be looked at, as in the inbox. */
+const DAYS = 14;
+
+/** Tell whether the newest run of a session has ended and nobody has looked at its end. */
+export function unread(session) {
+  const { last_run: run, seen_run_id: seen, updated_at: at } = session;
+  if (!run || run.id === seen || session.state !== "idle" || Date.now() - Date.parse(at) > DAYS * 86_400_000) return false;
+  return failed(session) || (run.state === "succeeded" && !session.headless && session.kind === "chat");
+}
+
 /** Return the word for what a session does, or for how its last run failed. */
 export function sessionWord(session) {
   if (asks(session)) return "asks you";

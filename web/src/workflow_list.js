@@ -18,7 +18,7 @@ export class WorkflowList {
     const items = await allItems(`/projects/${encodeURIComponent(this.route.project)}/workflows`);
     const none = h("p", { class: "empty" }, "This project declares no workflows. Declare them in .kaged/project.yaml, under workflows.");
     const list = h("ul", { class: "rows", id: "workflows" }, items.map((workflow) => this.#row(workflow)));
-    replace(this.page.root, items.length ? list : none, this.runs.root);
+    replace(this.page.root, h("h2", { class: "visually-hidden" }, "Declared"), items.length ? list : none, this.runs.root);
     await this.runs.load();
   }
 

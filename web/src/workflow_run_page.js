@@ -5,7 +5,7 @@ import { actButton } from "./act.js";
 import { h, redraw } from "./dom.js";
 import { dollars, duration, moment } from "./format.js";
 import { later } from "./later.js";
-import { MarkdownView } from "./markdown.js";
+import { MarkdownView } from "./text/markdown_view.ts";
 import { to } from "./routes.js";
 import { aboutWaiting, asks, cause, runPill, runWord } from "./workflow_words.js";
 

@@ -59,6 +59,15 @@ def _pill(words: str, tone: str, title: str) -> str:
     return f'<span class="pill" data-tone="{tone}" title="{escape(title)}">{words}</span>'
 
 
+@router.get("/service_worker.js")
+async def get_service_worker(request: Request) -> Response:
+    """The worker that keeps the files of the page; it is beside the page so that it may."""
+    answer = await BUILT_PAGE.worker(request)
+    if answer is None:
+        raise NotFound("There is nothing at /service_worker.js.", reason="no_such_route")
+    return answer
+
+
 @router.get("/static/{name}")
 async def get_static_file(name: str, request: Request) -> Response:
     """One file of the page."""

@@ -1,9 +1,9 @@
-// What the rail shows: which view is open, where the others are, how many sessions ask.
+// What the rail shows: which view is open, where the others are, how much waits for a person.
 
-export type View = "sessions" | "issues" | "workflows";
+export type View = "inbox" | "sessions" | "issues" | "workflows" | "settings";
 
-export const rail = $state<{ view: string; addresses: Record<View, string>; asking: number }>({
+export const rail = $state<{ view: string; addresses: Record<View, string>; inbox: number }>({
   view: "sessions",
-  addresses: { sessions: "#", issues: "#issues", workflows: "#workflows" },
-  asking: 0,
+  addresses: { inbox: "#inbox", sessions: "#", issues: "#issues", workflows: "#workflows", settings: "#settings/providers" },
+  inbox: 0,
 });

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-0s3anng6r5.js";

@@ -1,0 +1,1 @@
+export{r as default}from"./questions-cum7ewyv2a.js";

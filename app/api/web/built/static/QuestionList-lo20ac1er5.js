@@ -1,0 +1,1 @@
+export{n as default}from"./questions-cum7ewyv2a.js";

@@ -1,0 +1,1 @@
+export{n as highlight,r as pieces}from"./highlighting-di0gko6v1i.js";

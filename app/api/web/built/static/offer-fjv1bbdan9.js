@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-guhogf1yla.js";

@@ -1,0 +1,1 @@
+export{t as TerminalText}from"./terminal_text-lgk89qx9yq.js";

@@ -1,0 +1,137 @@
+// What the palette finds: commands and settings that it knows, and sessions, issues and files that the daemon finds.
+
+import { address, request } from "../api.js";
+import { byId } from "../dom.js";
+import { ICONS, type IconName } from "../frame/icons.ts";
+import { chooseTheme, THEMES, type Theme } from "../look/theme.ts";
+import { to } from "../routes.js";
+import { sessionWord } from "../session_words.js";
+import type { Session } from "../shell/choice.ts";
+import { PICTURES, type PictureName } from "../shell/dialogs.ts";
+import { openProjects, openShortcuts } from "../shell/opening.ts";
+import type { Sessions } from "../shell/sessions.svelte.ts";
+
+const MOST = 6;
+
+export interface Entry {
+  key: string;
+  name: string;
+  /** What is said of it in grey. */
+  about: string;
+  icon: IconName | PictureName;
+  open: () => void;
+}
+
+export interface Group {
+  name: string;
+  entries: Entry[];
+}
+
+/** Return the lines of a picture. */
+export function pictureOf(name: IconName | PictureName): string {
+  return ({ ...ICONS, ...PICTURES } as Record<string, string>)[name] ?? "";
+}
+
+const go = (hash: string) => () => {
+  location.hash = hash;
+};
+
+/** Return the commands and settings whose names have all words of the text. */
+export function commands(list: Sessions, text: string): Group[] {
+  const open = list.route.session ? list.find(list.route.session) : undefined;
+  const views: [string, IconName, string][] = [
+    ["Sessions", "sessions", to.session(list.lastSession)],
+    ["Issues", "issues", "#issues"],
+    ["Workflows", "workflows", "#workflows"],
+  ];
+  const press = (id: string, name: string, icon: PictureName): Entry[] => (byId(id)?.checkVisibility() && !(byId(id) as HTMLButtonElement).disabled ? [{ key: id, name, about: "", icon, open: () => byId(id)?.click() }] : []);
+  const found: Entry[] = [
+    ...list.projects.filter((one) => one.trust.state !== "untrusted").map((one): Entry => ({ key: `new-${one.id}`, name: `New session in ${one.slug}`, about: one.root, icon: "plus", open: () => void list.create(one.id) })),
+    ...(open && open.state !== "running" ? [{ key: "archive", name: "Archive this session", about: open.title, icon: "archive" as const, open: () => void archive(list, open) }] : []),
+    ...press("stop", "Stop the run", "close"),
+    ...press("pause", "Pause the run", "close"),
+    ...press("resume", "Resume the run", "right"),
+    ...press("open-details", "Show or hide the workspace", "workspace"),
+    { key: "projects", name: "Choose or open a project", about: "", icon: "folder", open: () => void openProjects(list) },
+    ...views.map(([name, icon, hash]): Entry => ({ key: `go-${name}`, name: `Go to ${name}`, about: "", icon, open: go(hash) })),
+    { key: "keys", name: "Show all keys", about: "?", icon: "keyboard", open: () => void openShortcuts() },
+  ];
+  const settings: Entry[] = [
+    { key: "appearance", name: "Appearance", about: "theme, keys", icon: "settings", open: go(to.settings("appearance")) },
+    ...Object.entries(THEMES).map(([theme, name]): Entry => ({ key: `theme-${theme}`, name: `Theme: ${name.toLowerCase()}`, about: "", icon: "settings", open: () => chooseTheme(theme as Theme) })),
+  ];
+  return [
+    { name: "Commands", entries: matching(found, text).slice(0, text ? MOST : 20) },
+    { name: "Settings", entries: matching(settings, text) },
+  ];
+}
+
+async function archive(list: Sessions, session: Session): Promise<void> {
+  try {
+    const { state, archived_at } = await request("POST", `/sessions/${encodeURIComponent(session.id)}/archive`);
+    list.update(session.id, { state, archived_at });
+  } catch (error) {
+    list.fail(error);
+  }
+}
+
+export function matching(entries: Entry[], text: string): Entry[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return entries.filter(({ name, about }) => words.every((word) => `${name} ${about}`.toLowerCase().includes(word)));
+}
+
+export async function sessions(list: Sessions, text: string): Promise<Group> {
+  const { items } = await request("GET", address("/sessions", { text: text || null, archived: text ? null : "false", limit: MOST }));
+  const entries = (items as Session[]).map((one): Entry => ({ key: one.id, name: one.title || "New session", about: `${list.projectName(one.project_id)} · ${sessionWord(one)}`, icon: "sessions", open: go(to.session(one.id)) }));
+  return { name: "Sessions", entries };
+}
+
+export async function issues(list: Sessions, text: string): Promise<Group> {
+  if (!text) return { name: "Issues", entries: [] };
+  const number = /^#?(\d+)$/.exec(text)?.[1];
+  const projects = list.choice.project ? [list.choice.project] : list.projects.map((one) => one.id).slice(0, MOST);
+  const pages = await Promise.all(
+    projects.map(async (project) => {
+      const path = `/projects/${encodeURIComponent(project)}/issues`;
+      const found = number ? [await request("GET", `${path}/${number}`).catch(() => null)] : (await request("GET", address(path, { search: text, limit: MOST })).catch(() => ({ items: [] }))).items;
+      return found.filter(Boolean).map((one: { number: number; title: string; status: string }): Entry => ({
+        key: `${project}#${one.number}`,
+        name: `#${one.number} ${one.title}`,
+        about: `${list.projectName(project)} · ${one.status.replaceAll("_", " ")}`,
+        icon: "issues",
+        open: go(to.issue(project, one.number)),
+      }));
+    }),
+  );
+  return { name: "Issues", entries: pages.flat().slice(0, MOST) };
+}
+
+/** The files of the open session, or of the project that is chosen. */
+export async function files(list: Sessions, text: string): Promise<Group> {
+  const session = list.route.session ? list.find(list.route.session) : undefined;
+  if (!text || !session) return { name: "Files", entries: [] };
+  const path = `/projects/${encodeURIComponent(session.project_id)}/files/search`;
+  const { items } = await request("GET", address(path, { q: text, session_id: session.id, limit: MOST }));
+  const entries = (items as { path: string; name: string; kind: string }[]).map((one): Entry => ({
+    key: `file-${one.path}`,
+    name: one.name.split("/").at(-1) ?? one.name,
+    about: one.name,
+    icon: one.kind === "folder" ? "folder" : "file",
+    open: () => openFile(session, one.path),
+  }));
+  return { name: "Files", entries };
+}
+
+/** Open a file beside the conversation, or mention it in the message where the page has no view of files. */
+function openFile(session: Session, path: string): void {
+  const { place } = to as { place?: (session: string, tab: string, path: string) => string };
+  if (place) {
+    location.hash = place(session.id, "files", path);
+    return;
+  }
+  const message = byId("message") as HTMLTextAreaElement | null;
+  if (!message?.checkVisibility()) return;
+  message.setRangeText(`@${path} `, message.selectionStart, message.selectionEnd, "end");
+  message.dispatchEvent(new Event("input", { bubbles: true }));
+  message.focus();
+}

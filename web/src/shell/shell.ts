@@ -1,0 +1,32 @@
+// Puts the frame around the views: rail, list, dividers, news.
+
+import { mount } from "svelte";
+import { byId } from "../dom.js";
+import Divider from "../frame/Divider.svelte";
+import Rail from "../frame/Rail.svelte";
+import { followTheme } from "../look/theme.ts";
+import ConnectionBanner from "./ConnectionBanner.svelte";
+import { install } from "./install.ts";
+import { followKeys } from "./keys.ts";
+import type { Panels } from "./panels.ts";
+import ProjectSwitcher from "./ProjectSwitcher.svelte";
+import SessionList from "./SessionList.svelte";
+import type { Sessions, Trouble } from "./sessions.svelte.ts";
+
+/** A wide window has room for more than the conversation: most of it is for differences and attempts. */
+function workspaceWidth(page: number): number {
+  return Math.max(360, page * 0.42 - 245);
+}
+
+export function buildShell(list: Sessions, panels: Panels, onError: (error: Trouble) => void): void {
+  const place = (id: string) => byId(id) as HTMLElement;
+  mount(Rail, { target: place("page"), anchor: place("sidebar") });
+  mount(ProjectSwitcher, { target: place("switcher"), props: { list } });
+  mount(SessionList, { target: place("session-list"), props: { list, onError } });
+  mount(Divider, { target: place("sidebar"), props: { name: "list", label: "Width of the list", edge: "end", least: 200, most: 480, usual: () => 280 } });
+  mount(Divider, { target: place("details"), props: { name: "workspace", label: "Width of the workspace", edge: "start", least: 320, most: 960, usual: workspaceWidth } });
+  mount(ConnectionBanner, { target: place("connection-banner"), props: { list } });
+  followTheme();
+  followKeys({ list, togglePanel: (name) => panels.toggle(name) });
+  install();
+}

@@ -1,0 +1,178 @@
+// What the panel says of the session itself: its issue, tokens, prompts, tools, audit trail and actions.
+
+import { address, allItems, downloadAddress, request } from "../api.js";
+import { BoundIssue } from "../bound_issue.js";
+import { h, redraw } from "../dom.js";
+import { clock, dollars, tokens, words } from "../format.js";
+import { hooksOf } from "../hooks.js";
+import { pluginsOf } from "../plugins.js";
+import { rulesOfMode } from "../session_mode.js";
+
+const AUDIT_PAGE = 50;
+
+export class SessionTabs {
+  #turn = 0;
+
+  /** Draws into `body`; `again()` asks for the tab to be drawn once more. */
+  constructor(body, session, { again, onError, onGone }) {
+    Object.assign(this, { body, session, again, onError, onGone });
+    this.bound = new BoundIssue(session, onError);
+  }
+
+  async draw(tab) {
+    const turn = (this.#turn += 1);
+    try {
+      const content = await this[`_${tab}`](this.session);
+      if (turn === this.#turn) redraw(this.body, content);
+    } catch (error) {
+      if (turn === this.#turn) this.onError(error);
+    }
+  }
+
+  /** What is on its way is for a tab that is no longer shown. */
+  close() {
+    this.#turn += 1;
+  }
+
+  async _issue() {
+    return this.bound.load();
+  }
+
+  async _use(session) {
+    const { tokens: count, cost_usd: cost, context } = await request("GET", session.path);
+    const bars = context.map((use) => {
+      const assumed = use.window_assumed ? " (assumed)" : "";
+      const label = `${tokens(use.tokens)} of ${use.window.toLocaleString("en")}${assumed}`;
+      return [
+        h("h3", {}, `Context of ${use.agent_path}`),
+        h("meter", { min: 0, max: 1, low: 0.7, high: 0.85, optimum: 0, value: use.fraction, "aria-label": label }),
+        h("p", { class: "quiet" }, `${label} · ${use.model}`),
+      ];
+    });
+    const split = [["Primary", cost.primary], ["Subagents", cost.subagents], ["Compaction", cost.compactor]];
+    return [
+      bars,
+      h("h3", {}, "Tokens"),
+      pairs([["Input", count.input], ["Cache read", count.cache_read], ["Cache write", count.cache_write], ["Output", count.output], ["Reasoning (in output)", count.reasoning], ["Total", count.total]], (value) => value.toLocaleString("en")),
+      h("h3", {}, "Cost"),
+      pairs([...split.filter(([, value]) => value !== null), ["Total", cost.total]], (value) => dollars(value) || (count.total ? "not known" : "none yet")),
+    ];
+  }
+
+  async _prompts(session) {
+    const { items: prompts } = await request("GET", `${session.path}/prompts`);
+    return prompts.map((prompt) => [
+      h("h3", {}, prompt.agent_path),
+      h("p", { class: "quiet" }, prompt.file),
+      prompt.warnings.map((one) => h("p", { class: "prompt-warning" }, `${one.file}: ${one.reason}`)),
+      prompt.parts.length ? prompt.parts.map(promptPart) : h("pre", { class: "prompt", tabIndex: 0 }, prompt.content),
+    ]);
+  }
+
+  async _tools(session) {
+    const project = encodeURIComponent(session.detail.project_id);
+    const tools = await allItems(`/projects/${project}/agents/primary/tools`);
+    const again = { again: this.again, onError: this.onError };
+    return [
+      await rulesOfMode(session.detail.mode),
+      await pluginsOf(session.detail.project_id, again),
+      await hooksOf(session.detail.project_id),
+      h("h3", {}, "Tools"),
+      h("p", { class: "quiet" }, "Tools of the primary agent, with the rule that decides each."),
+      tools.map((tool) =>
+        h(
+          "details",
+          { class: "tool-listed", data: { enabled: String(tool.enabled) } },
+          h("summary", {}, h("strong", {}, tool.name), h("span", { class: "quiet" }, ` ${tool.enabled ? "" : "off · "}${tool.origin}`)),
+          h("pre", { class: "prompt", tabIndex: 0 }, tool.description ?? ""),
+          tool.parameters ? h("pre", { tabIndex: 0 }, JSON.stringify(tool.parameters, null, 2)) : null,
+        ),
+      ),
+    ];
+  }
+
+  async _audit(session) {
+    const open = new Set([...this.body.querySelectorAll("details[open]")].map((row) => row.dataset.id));
+    const page = await request("GET", address("/audit", { session_id: session.id, limit: AUDIT_PAGE }));
+    return [
+      h("p", { class: "quiet" }, `The newest ${page.items.length} of ${page.total} entries.`),
+      page.items.map((row) =>
+        h(
+          "details",
+          { class: "audit-row", data: { id: String(row.id) }, open: open.has(String(row.id)) },
+          h("summary", {}, h("span", { class: "quiet" }, clock(row.created_at)), h("strong", {}, row.event), h("span", { class: "quiet" }, row.data.tool_name ?? "")),
+          h("pre", { tabIndex: 0 }, JSON.stringify({ actor: row.actor, agent: row.agent_path, run: row.run_id, ...row.data }, null, 2)),
+        ),
+      ),
+    ];
+  }
+
+  async _session(session) {
+    const detail = session.detail;
+    const act = (work) => async () => {
+      try {
+        await work();
+      } catch (error) {
+        this.onError(error);
+      }
+    };
+    const remove = act(async () => {
+      await request("DELETE", session.path);
+      this.onGone(session.id);
+    });
+    return [
+      pairs([["Id", detail.id], ["State", words(detail.state)], ["Created by", detail.created_by], ["Created", new Date(detail.created_at).toLocaleString()]], String),
+      h("h3", {}, "Title"),
+      this.#rename(session, act),
+      h("h3", {}, "In a terminal"),
+      h("pre", { tabIndex: 0 }, `kaged attach ${detail.id}`),
+      h(
+        "div",
+        { class: "row wrap" },
+        h("a", { class: "button", href: downloadAddress(`${session.path}/export`), download: "" }, "Export"),
+        h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.again())) }, "Archive"),
+        confirmed("Delete", "Delete for good?", remove),
+      ),
+    ];
+  }
+
+  #rename(session, act) {
+    const field = h("input", { value: session.detail.title, maxLength: 200, "aria-label": "Title" });
+    const save = act(async () => {
+      await request("PATCH", session.path, { title: field.value });
+      await session.refresh();
+    });
+    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); save(); } }, field, h("button", { type: "submit" }, "Rename"));
+  }
+}
+
+function pairs(entries, shown) {
+  return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
+}
+
+/** Return one part of a system prompt with its origin. Only the agent's own prompt is open. */
+function promptPart(part) {
+  const kind = part.name.split(":")[0];
+  return h(
+    "details",
+    { class: "prompt-part", data: { name: part.name }, open: part.name === "agent" },
+    h("summary", {}, h("strong", {}, part.origin ?? kind), h("span", { class: "quiet" }, `${part.origin ? ` ${kind}` : ""} · about ${tokens(part.tokens)}`)),
+    h("pre", { class: "prompt", tabIndex: 0 }, part.text),
+  );
+}
+
+/** Return a button that asks for confirmation before it does `work`. */
+function confirmed(label, question, work) {
+  const button = h("button", { type: "button", class: "danger" }, label);
+  let asked = false;
+  button.addEventListener("click", () => {
+    if (asked) work();
+    asked = true;
+    button.textContent = question;
+  });
+  button.addEventListener("blur", () => {
+    asked = false;
+    button.textContent = label;
+  });
+  return button;
+}

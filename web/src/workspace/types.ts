@@ -1,0 +1,34 @@
+// What the panel knows of the page around it.
+
+import type { components } from "../../../clients/typescript/src/generated/routes.ts";
+
+export type Schemas = components["schemas"];
+
+/** A session as `session.js` opens it. */
+export interface OpenSession {
+  readonly id: string;
+  readonly path: string;
+  detail: Schemas["SessionDetail"] | null;
+  refresh(): Promise<void>;
+}
+
+/** An event of the session's stream. */
+export interface Frame {
+  type: string;
+  payload: Record<string, unknown>;
+}
+
+/** What an address names beside the conversation. */
+export interface Place {
+  tab: "changes" | "files";
+  path: string | null;
+  line: number | null;
+}
+
+/** A refusal, as `ApiError` has it. */
+export interface Refusal {
+  message: string;
+  status?: number;
+  code?: string | number;
+  details?: Record<string, unknown>;
+}
