@@ -69,8 +69,11 @@ SLOW: tuple[str, ...] = (
     "tests/harness/changes/",
     "tests/cli/test_changes.py",
     "tests/e2e/test_plan_restart.py",
+    "tests/e2e/test_composer_page.py",
     "tests/e2e/test_modes_page.py",
     "tests/e2e/test_hooks_page.py",
+    "tests/e2e/test_changes_page.py",
+    "tests/e2e/test_workspace_page.py",
     "tests/e2e/test_interop_editors.py",
     "tests/e2e/test_interop_mcp.py",
     "tests/e2e/test_documented_examples.py",
@@ -95,6 +98,8 @@ SLOW: tuple[str, ...] = (
     "tests/harness/checkpoints/test_inspection_and_fork.py",
     "tests/tools/debug/test_stories.py",
     "tests/e2e/test_page_content.py",
+    "tests/e2e/test_page_people.py",
+    "tests/e2e/test_page_keyboard.py",
     "tests/tools/code/test_loose_files.py",
     "tests/tools/code/test_rename_check.py",
     "tests/bridges/dap/test_launching.py",
@@ -125,7 +130,7 @@ SLOW: tuple[str, ...] = (
     "tests/e2e/test_forms_page.py",
     "tests/e2e/test_history_page.py",
     "tests/harness/test_transfer.py",
-    "tests/e2e/test_page_width.py",
+    "tests/e2e/test_page_views.py",
     "tests/e2e/test_reference_page.py::test_every_operation_is_shown_and_nothing_is_too_wide",
     "tests/cli/test_tokens.py",
     "tests/bridges/lsp/test_failed_builds.py",
@@ -318,6 +323,8 @@ NIGHTLY: tuple[str, ...] = (
     "tests/e2e/test_replicas_kills.py",
     # By day `tests/harness/workspaces` begins again where a kill has left each step.
     "tests/e2e/test_kill_workspaces.py",
+    # By day `tests/harness/workspaces/test_takeover.py` does so for each of them once.
+    "tests/e2e/test_replicas_workspaces.py",
     "tests/e2e/test_kill_locks.py",
     # By day the matrix tries the actions of four adapters. The others, and kinds of breakpoints but for
     # Python, follow at night.
@@ -386,6 +393,8 @@ NIGHTLY: tuple[str, ...] = (
     "tests/e2e/test_question_restart.py::test_killed_at_any_moment_no_answer_is_lost_and_each_call_has_one_result",
     "tests/e2e/test_fan_out.py",
     "tests/e2e/test_page_network.py",
+    "tests/e2e/test_page_pictures.py",
+    "tests/e2e/test_page_people.py::test_an_answer_that_a_kill_cuts_off_is_shown_once_and_the_page_goes_on",
     "tests/growth/test_growth.py::test_four_times_the_text_takes_less_than_eight_times_the_cpu[readers]",
     # By day each command and page has its story; further ends of the same one, and the same for another
     # client, disk or address, follow.
@@ -429,6 +438,9 @@ NIGHTLY: tuple[str, ...] = (
     "tests/cli/test_serve.py::test_insecure_mode_beyond_this_machine_starts_with_the_second_flag",
     "tests/cli/test_token_from_shell.py::test_a_connection_from_elsewhere_is_of_no_process_here",
     "tests/e2e/test_waiting_page.py::test_stop_ends_the_waiting_run_and_holds_what_was_queued",
+    "tests/e2e/test_composer_page.py::test_a_new_session_works_in_a_worktree_or_in_several_attempts",
+    # By day `tests/harness/attempts` picks, and the page merges a workspace.
+    "tests/e2e/test_workspace_page.py::test_attempts_stand_side_by_side_and_one_is_picked",
     "tests/e2e/test_modes_page.py::test_a_rejected_plan_leaves_the_session_in_plan_mode",
     "tests/e2e/test_issues_page.py::test_what_others_do_is_shown_and_takes_nothing_from_the_one_who_writes",
     "tests/harness/workflows/test_outage.py::test_an_outage_while_a_tool_runs_leaves_nothing_open_once_it_is_over",
@@ -505,6 +517,8 @@ NIGHTLY: tuple[str, ...] = (
     "tests/architecture/test_machine.py::test_what_is_missing_is_skipped_and_the_end_says_how_to_get_it",
     "tests/architecture/test_machine.py::test_in_ci_nothing_is_left_out",
     "tests/e2e/test_recipes.py::test_costs_are_exported",
+    # By day the tests of each part of the page do these jobs, without counting.
+    "tests/e2e/test_jobs_page.py",
     "tests/e2e/test_history_page.py::test_what_is_taken_out_is_folded_with_the_reason_and_comes_back",
     "tests/e2e/test_web_page.py::test_two_pages_show_the_same_session_and_each_others_messages",
     "tests/e2e/test_wheel.py::test_a_commit_builds_the_same_files_anywhere",
@@ -740,8 +754,8 @@ CASES_BY_DAY: dict[str, dict[str, tuple[str, ...]]] = {
     "tests/e2e/test_one_address.py": {
         "test_the_page_works_below_each_prefix": ("nginx",),
     },
-    "tests/e2e/test_page_width.py": {
-        "test_no_page_is_wider_than_its_window": ("390",),
+    "tests/e2e/test_page_views.py": {
+        "test_every_view_fits_its_window_and_can_be_used_by_everybody": ("light-390", "dark-1440"),
     },
     "tests/e2e/test_recipes_ci.py": {
         "test_the_job_passes_or_fails_with_the_workflow": (

@@ -55,6 +55,29 @@ _BARE_IGNORE = re.compile(r"#\s*(type:\s*ignore(?!\[)|noqa(?!:\s*[A-Z]))")
 Rule = Callable[[SourceFile], Iterator[str]]
 
 
+_ROUTE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /|/api/v1/.*\s|\s/api/v1/")
+_ABOUT_ROUTES = ("app/api/schemas/", "app/api/openapi_document.py", "app/api/chat/", "app/cli/")
+"""What describes the interface to those who write clients of it, and what calls it."""
+
+
+def no_routes_in_sentences(source: SourceFile) -> Iterator[str]:
+    """Messages are read by people on a page and in a terminal: a route stands in `details.route`."""
+    if source.path.startswith(_ABOUT_ROUTES):
+        return
+    told = {
+        id(node.value)
+        for node in source.nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    pieces = {id(piece) for node in source.nodes if isinstance(node, ast.JoinedStr) for piece in node.values}
+    for node in source.nodes:
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in told else None
+        if not isinstance(text, str) or not _ROUTE.search(text):
+            continue
+        if id(node) in pieces or not re.fullmatch(r"[A-Z]+ /api/v1/\S+", text):
+            yield f"{source.path}:{node.lineno} names a route in a sentence: {text[:60]!r}"
+
+
 def short_files(source: SourceFile) -> Iterator[str]:
     if len(source.lines) > MAX_FILE_LINES:
         yield f"{source.path} has {len(source.lines)} lines; split it below {MAX_FILE_LINES}"
@@ -265,6 +288,7 @@ def routes_import_the_services_alone(source: SourceFile) -> Iterator[str]:
 
 
 RULES: tuple[Rule, ...] = (
+    no_routes_in_sentences,
     short_files,
     short_functions,
     telling_names,

@@ -83,7 +83,8 @@ def test_a_setup_that_was_interrupted_is_taken_up(tmp_path: Path) -> None:
 @pytest.mark.requirement("language_servers.servers.order")
 def test_what_tests_install_is_pinned_and_the_locks_name_no_host() -> None:
     servers, adapters = ROOT / "tests" / "language_server_packages", ROOT / "tests" / "debug_adapter_packages"
-    for place in (servers, servers / "typescript7", servers / "vue3", adapters, adapters / "runners"):
+    page = ROOT / "tests" / "page_packages"
+    for place in (servers, servers / "typescript7", servers / "vue3", adapters, adapters / "runners", page):
         wanted = json.loads((place / "package.json").read_text())["dependencies"]
         text = (place / "package-lock.json").read_text()
         packages = json.loads(text)["packages"]

@@ -13,6 +13,8 @@ from app.bridges.dap.manager import AdapterTable
 from bench import issue_search
 from bench.__main__ import names
 from bench.debug_client import RawDebugger
+from bench.processes import daemon
+from bench.recorded_session import imported, last_words, recorded, settings
 from tests.driver.debug_adapters import debug_environment
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,17 @@ def test_a_benchmark_prints_a_figure_its_goal_and_their_ratio() -> None:
     assert figure is not None, done.stdout
     value, goal, ratio = map(float, figure.groups())
     assert ratio == pytest.approx(value / goal, abs=0.01)
+
+
+def test_the_session_of_the_page_is_recorded_once_and_every_daemon_imports_it_whole(tmp_path: Path) -> None:
+    assert "page" in names() and "recorded_session" not in names()
+    with daemon(settings=settings(tmp_path)) as running:
+        session_id = imported(running, recorded(running, 40))
+        with running.client() as client:
+            found = client.get(f"/api/v1/sessions/{session_id}/messages?limit=100").raise_for_status().json()
+    assert [one["role"] for one in found["items"]] == ["operator", "primary", "tool", "primary"] * 10
+    said = [one["content"] for one in found["items"]]
+    assert [last_words(40) in text for text in said] == [False] * 39 + [True]
 
 
 @pytest.mark.requirement("issues.speed")

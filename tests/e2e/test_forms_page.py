@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
@@ -114,8 +114,11 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
         assert "Two things are <b>open</b>." in await page.inner_text(".question")
         assert "<i>as now</i>" in await page.inner_text(".question")
         assert await page.locator(".question :is(b, i)").count() == 0
-        await page.click(SEND)
+        # Nothing is chosen: a press says so.
         wrong = page.locator(".question .field-error:not(:empty)")
+        await expect(page.locator(SEND)).to_have_attribute("aria-disabled", "true")
+        while not await wrong.count():
+            await page.click(SEND, force=True)
         assert await wrong.count() == 2
         assert (
             await page.evaluate("document.activeElement.closest('fieldset').dataset.question") == "currency"
@@ -124,6 +127,7 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
         await page.check(".question >> text=Rolls")
         await page.check(".question >> text=Tea")
         assert await wrong.count() == 0
+        await expect(page.locator(SEND)).to_have_attribute("aria-disabled", "false")
         await page.click(SEND)
         for one in (page, other):
             await one.wait_for_selector("text=Then it is settled.")

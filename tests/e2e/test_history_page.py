@@ -37,22 +37,23 @@ async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(
             await send(page, text)
             await page.wait_for_selector(f"text={answer}")
             await until_state(page, "idle")
-        first = page.locator("#conversation > .answer").first
+        first = page.locator("#conversation .answer:not(.superseded *)").first
         await first.locator('[data-act="rollback"]').click()
         await first.locator('[data-act="back"]').click()
-        fold = page.locator("#conversation > .superseded")
+        fold = page.locator("#conversation .superseded")
         await fold.wait_for()
         assert "2 messages rolled back" in await fold.locator("summary").inner_text()
-        assert await page.locator("#conversation > .answer").count() == 1
+        assert await page.locator("#conversation .answer:not(.superseded *)").count() == 1
         # It stays readable, also for who comes to the page now.
         await page.reload()
         await fold.wait_for()
         assert not await fold.locator(".answer").is_visible()
         await fold.locator("summary > span").click()
+        await fold.locator("text=Second answer.").wait_for()
         assert "Second answer." in await fold.inner_text()
         await fold.locator('[data-act="undo"]').click()
         await fold.wait_for(state="detached")
-        assert await page.locator("#conversation > .answer").count() == 2
+        assert await page.locator("#conversation .answer:not(.superseded *)").count() == 2
         assert complaints.found == []
 
 
@@ -63,7 +64,11 @@ async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo, browser: B
         await send(page, "one")
         await page.wait_for_selector("text=First answer.")
         await until_state(page, "idle")
-        await page.locator("#conversation > .answer").first.locator('[data-act="fork"]').click()
+        await (
+            page.locator("#conversation .answer:not(.superseded *)")
+            .first.locator('[data-act="fork"]')
+            .click()
+        )
         await page.wait_for_selector("#title >> text=(fork)")
         await page.wait_for_selector("text=First answer.")
         assert session_id not in page.url
@@ -86,14 +91,14 @@ async def test_files_are_shown_before_they_are_restored(demo: Demo, browser: Bro
         await until_state(page, "idle")
         changed = basket.read_text()
         assert changed != before
-        asked = page.locator("#conversation > .post").first
+        asked = page.locator("#conversation .post").first
         await asked.locator('[data-act="rollback"]').click()
         await asked.locator('[data-act="files"]').click()
         await asked.locator('[data-act="commit"]').wait_for()
         assert "is restored: bakery/basket.py" in await asked.inner_text()
         assert basket.read_text() == changed
         await asked.locator('[data-act="commit"]').click()
-        fold = page.locator("#conversation > .superseded")
+        fold = page.locator("#conversation .superseded")
         await fold.wait_for()
         assert basket.read_text() == before
         await fold.locator('[data-act="undo"]').click()

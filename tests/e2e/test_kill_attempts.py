@@ -29,16 +29,17 @@ CHECK = "echo begun >> checks.log; sleep 0.3; ls made-*"
 
 
 def answer(request: RecordedRequest) -> Answer:
-    """Write the files of the round that the message names."""
+    """Write the files of the round that the message names, and once more those whose write a kill cut off."""
     messages: list[dict[str, Any]] = request.json["messages"]
     asked = max(at for at, one in enumerate(messages) if one["role"] == "user")
-    if any(one["role"] == "assistant" for one in messages[asked:]):
-        return text_reply("Done.")
     number = str(messages[asked]["content"]).split()[1]
-    calls = [
-        ToolCall("file_write", {"path": f"made-{number}-{one}.txt", "content": f"{one}\n"}, id=f"c{one}")
-        for one in range(FILES)
-    ]
+    since = messages[asked:]
+    said = " ".join(str(one["content"]) for one in since if one["role"] == "tool")
+    names = [f"made-{number}-{one}.txt" for one in range(FILES)]
+    wanted = [name for name in names if name not in said]
+    if not wanted or sum(one["role"] == "assistant" for one in since) > 2:
+        return text_reply("Done.")
+    calls = [ToolCall("file_write", {"path": name, "content": f"{name}\n"}, id=f"c{name}") for name in wanted]
     return Reply(tuple(calls))
 
 

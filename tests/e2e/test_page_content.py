@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.async_api import Browser
 
-from tests.driver.browser import new_session, open_page, send, serve_sources
+from tests.driver.browser import new_session, open_page, send
 from tests.driver.demo_daemon import Demo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -58,16 +58,21 @@ async def test_a_long_result_can_be_read_to_its_end(demo: Demo, browser: Browser
         await send(page, "long results")
         for _ in ("live", "stored"):
             await page.wait_for_selector("text=That is all.")
-            for name, first in (("search.grep", "./long.txt:1: needle 0"), ("file.read", "1: needle 0")):
-                card = page.locator(f'.tool[data-tool="{name}"]')
-                await card.locator("summary").click()
-                text = card.locator(".tool-result pre")
-                assert (await text.text_content() or "").startswith(first)
-                assert f"needle {LINES - 1} " not in (await text.text_content() or "")
-                await card.locator("button", has_text="Show all").click()
-                assert f"needle {LINES - 1} " in (await text.text_content() or "")
-                assert await card.locator("button").count() == 0
-                assert await text.evaluate("text => document.activeElement === text")
+            await page.locator(".reads > summary").click()
+            card = page.locator('.tool[data-tool="file.read"]')
+            await card.locator("summary").click()
+            text = card.locator(".tool-result pre")
+            assert (await text.text_content() or "").startswith("1: needle 0")
+            assert f"needle {LINES - 1} " not in (await text.text_content() or "")
+            await card.locator("button", has_text="Show all").click()
+            assert f"needle {LINES - 1} " in (await text.text_content() or "")
+            assert await card.locator("button", has_text="Show all").count() == 0
+            assert await text.evaluate("text => document.activeElement === text")
+            found = page.locator('.tool[data-tool="search.grep"]')
+            await found.locator("summary").click()
+            assert await found.locator(".file-name").inner_text() == "long.txt"
+            assert await found.locator(".place.found").count() == LINES
+            assert await found.locator("mark").count() == LINES
             await page.reload()
         assert complaints.found == []
 
@@ -77,7 +82,7 @@ async def test_a_long_result_can_be_read_to_its_end(demo: Demo, browser: Browser
     [
         ("# x" + " " * 20_000 + "y", "h2"),
         ("a | b\n" + " " * 250_000 + "x-", "pre"),
-        ("a|" * 400 + "\n-|\n" + "|\n" * 400, "table"),
+        ("a|" * 400 + "\n" + "-|" * 400 + "\n" + "|\n" * 400, "pre"),
     ],
     ids=["heading", "table rule", "short rows"],
 )
@@ -140,63 +145,50 @@ async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo
         assert complaints.found == []
 
 
-LOAD = """
-    async (count) => {
-        const { Conversation } = await import("/static/sources/conversation.js");
-        const { ToolCard } = await import("/static/sources/tool_card.js");
-        const { abandon } = ToolCard.prototype;
-        let looked = 0;
-        ToolCard.prototype.abandon = function () { looked += 1; abandon.call(this); };
-        const [root, waiting] = [document.createElement("div"), document.createElement("div")];
-        const at = "2026-01-02T03:04:05Z";
-        const usage = { input_tokens: 1, output_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0 };
-        const call = { type: "tool_call", id: "c", name: "x", arguments: {} };
-        const [messages, runs] = [[], []];
-        for (let run = 0; run < count; run += 1) {
-            const [id, run_id] = [`m${run}`, `r${run}`];
-            const stored = { position: run, role: "primary", details: { contentBlocks: [call] } };
-            messages.push({ id, run_id, agent_path: "primary", complete: true, ...stored });
-            runs.push({ id: run_id, state: "failed", step_count: 1, usage, started_at: at, ended_at: at });
-        }
-        new Conversation(root, waiting, { history: { actions: () => null } }).load(messages, runs);
-        return [looked, root.querySelectorAll('.tool[data-state="failed"]').length];
-    }
+HOSTILE_OUTPUT = r"""
+  - says: hostile output
+    steps:
+      - answer:
+          - tool_call: { name: shell.bash, arguments: { command: "python3 hostile.py" } }
+          - text: "\u202ereversed\u202c [here](JaVaScRiPt:alert(1)) <form action=//a.example><input></form>"
+      - answer: [text: "That is all."]
+"""
+# Colours, a moved cursor, a title, a link and a picture of the terminal, words in reverse, one huge line.
+HOSTILE_PROGRAM = r"""
+print("\x1b[31mred\x1b[0m \x1b[2J\x1b[H\x1b[8mhidden\x1b[0m")
+print("\x1b]0;owned\x07\x1b]8;;javascript:document.title='owned'\x07click\x1b]8;;\x07\x1bPq#0~\x1b\\\\")
+print("\u202egnp.txt <svg onload=document.title='owned'> <img src=x onerror=document.title='owned'>")
+print("wide " + "x" * 20_000)
 """
 
 
-async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(
-    demo: Demo, browser: Browser
-) -> None:
+async def test_what_a_command_prints_stays_text_in_its_place(demo: Demo, browser: Browser) -> None:
+    demo.add_conversation(HOSTILE_OUTPUT)
+    (demo.root / "hostile.py").write_text(HOSTILE_PROGRAM)
     daemon = await demo.start()
-    async with open_page(browser, daemon) as (page, complaints):
-        await serve_sources(page)
-        assert await page.evaluate(LOAD, 200) == [200, 200]
-        assert complaints.found == []
-
-
-CARDS = """
-    async (contents) => {
-        const { ToolCard } = await import("/static/sources/tool_card.js");
-        return contents.map(([content, isError]) => {
-            const card = new ToolCard({ id: "c", name: "shell.bash", arguments: { script: "false" } });
-            card.finish({ content, isError, durationMs: 1 });
-            return [card.root.dataset.state, card.icon.textContent, card.outcome.textContent];
-        });
-    }
-"""
-
-
-@pytest.mark.requirement("usability.page")
-async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo, browser: Browser) -> None:
-    daemon = await demo.start()
-    async with open_page(browser, daemon) as (page, complaints):
-        await serve_sources(page)
-        cards = [['{"exit_code":1}\nFAILED', False], ['{"exit_code":0}\nOK', False], ["refused", True]]
-        assert await page.evaluate(CARDS, cards) == [
-            ["unsuccessful", "!", "ended with exit code 1"],
-            ["done", "✓", "done"],
-            ["failed", "✕", "failed"],
-        ]
+    async with open_page(browser, daemon, width=1000) as (page, complaints), daemon.client() as client:
+        session = await new_session(page)
+        title = "\u202eTitle <img src=x onerror=document.title='owned'>"
+        (await client.patch(f"/sessions/{session}", json={"title": title})).raise_for_status()
+        await send(page, "hostile output")
+        for _ in ("live", "stored"):
+            await page.wait_for_selector("text=That is all.")
+            shown = page.locator('.tool[data-tool="shell.bash"]')
+            await shown.locator("text=red").first.wait_for()
+            text = await shown.inner_text()
+            assert "<svg onload" in text and "\x1b" not in text
+            foreign = (
+                ":is(#conversation, #projects, #title) :is(img, iframe, form, script, svg[onload], [onerror])"
+            )
+            assert await page.locator(foreign).count() == 0
+            assert await page.locator("#conversation a[href^=javascript i]").count() == 0
+            assert await page.title() != "owned"
+            assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            # Words in reverse end with what they stand in: the state beside the title keeps its place.
+            row = page.locator(f"[data-key={session}]")
+            apart = "one => one.matches('bdi') || getComputedStyle(one).unicodeBidi.includes('isolate')"
+            assert await row.locator(".session-title").evaluate(apart)
+            await page.reload()
         assert complaints.found == []
 
 

@@ -7,17 +7,13 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
+from tests.driver.demo_work import fails
 from tests.e2e.test_issues_page import Api
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
 
 LOOK = "{ tool_call: { name: file.read, arguments: { path: README.md } } }"
-CONVERSATIONS = f"""
-  - says: burn it
-    steps:
-      - answer:
-          - error: {{ kind: bad_request, message: the oven is cold, status: 400 }}
-
+CONVERSATIONS = f"""{fails("burn it")}
   - says: bake it
     steps:
       - answer: [text: "It is baked."]
@@ -45,8 +41,16 @@ async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its
     await Api(daemon)("POST", "", {"title": "Cold oven"})
     async with open_page(browser, daemon) as (page, complaints):
         stuck = await ended(page, "look again")
+        said = page.locator(".failure-card .what")
+        await expect(said).to_have_text(
+            "The agent did the same again and again, so it was stopped. Tell it what to do differently."
+        )
         good = await ended(page, "bake it")
         bad = await ended(page, "burn it")
+        await expect(said).to_have_text(
+            "replay refused the request. Its message says why. Try with another model, or look at the "
+            "provider's settings."
+        )
         async with daemon.client() as client:
             bound = await client.patch(f"/sessions/{bad}", json={"issue_number": 1})
             assert bound.is_success, bound.text

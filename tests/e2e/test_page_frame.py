@@ -47,6 +47,89 @@ async def test_panels_are_as_wide_and_as_open_as_they_were_left(demo: Demo, brow
         assert complaints.found == []
 
 
+ON_TOP = """(name) => {
+  const box = name.getBoundingClientRect();
+  return box.width > 30 && name.contains(document.elementFromPoint(box.right - 4, box.top + box.height / 2));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_icons_of_the_rail_say_their_names(demo: Demo, browser: Browser, theme: str) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=1440) as (page, complaints):
+        await page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+        issues = page.locator('.rail [data-view="issues"]')
+        name = issues.locator(".rail-name")
+        assert not await name.evaluate(ON_TOP)
+        await issues.hover()
+        assert await name.evaluate(ON_TOP)
+        await name.hover(position={"x": 30, "y": 8})
+        assert await name.evaluate(ON_TOP)
+        await page.keyboard.press("Escape")
+        await expect(name).not_to_have_css("clip-path", "none")
+        await page.mouse.move(700, 400)
+        await issues.focus()
+        await page.keyboard.press("Tab")
+        await expect(page.locator('.rail [data-view="workflows"]')).to_be_focused()
+        assert await page.locator('.rail [data-view="workflows"] .rail-name').evaluate(ON_TOP)
+        assert complaints.found == []
+
+
+CUT = """(row) => [...row.children].filter((one) => {
+    const [box, around] = [one.getBoundingClientRect(), row.getBoundingClientRect()];
+    return box.left < around.left || box.right > around.right + 0.5 || box.bottom > around.bottom + 0.5;
+}).map((one) => one.textContent)"""
+
+
+async def test_a_wide_window_gives_the_workspace_more_and_no_tab_is_ever_cut(
+    demo: Demo, browser: Browser
+) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=2560, height=1000) as (page, complaints):
+        await new_session(page)
+        edge = page.get_by_role("separator", name="Width of the workspace")
+        for width, given in ((2560, 832), (1920, 560), (1440, 360)):
+            await page.set_viewport_size({"width": width, "height": 1000})
+            await expect(page.locator("#details")).to_have_css("width", f"{given}px")
+            await expect(edge).to_have_attribute("aria-valuenow", str(given))
+            assert await page.locator("#tabs").evaluate(CUT) == []
+        # What a person has chosen stays, whatever the window.
+        await edge.press("ArrowLeft")
+        await page.set_viewport_size({"width": 2560, "height": 1000})
+        await expect(page.locator("#details")).to_have_css("width", "376px")
+        await page.reload()
+        await until_ready(page)
+        await expect(page.locator("#details")).to_have_css("width", "376px")
+        await edge.press("Home")
+        await expect(page.locator("#details")).to_have_css("width", "320px")
+        assert await page.locator("#tabs").evaluate(CUT) == []
+        await edge.press("Enter")
+        await expect(page.locator("#details")).to_have_css("width", "832px")
+        assert complaints.found == []
+
+
+async def test_what_a_session_is_marked_with_leaves_room_for_its_title(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    title = "The oven is cold"
+    async with daemon.client() as client:
+        issue = await client.post(f"/projects/{daemon.project_id}/issues", json={"title": title})
+        made = await client.post(
+            "/sessions",
+            json={"project_id": daemon.project_id, "title": title, "issue_number": issue.json()["number"]},
+        )
+    async with open_page(browser, daemon, width=390, height=844) as (page, complaints):
+        await page.goto(f"{daemon.url}/#{made.json()['id']}")
+        await page.wait_for_selector("#composer:not([hidden])")
+        # The longest state.
+        await page.locator("#state").evaluate("(state) => (state.textContent = 'waiting for you')")
+        for width in (390, 768, 1100):
+            await page.set_viewport_size({"width": width, "height": 844})
+            shown = "({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth"
+            assert await page.locator("#title").evaluate(shown), width
+            assert await page.locator(".heading").evaluate(CUT) == [], width
+        assert complaints.found == []
+
+
 async def test_a_narrow_page_shows_the_workspace_over_the_middle(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     async with open_page(browser, daemon, width=1000) as (page, complaints):

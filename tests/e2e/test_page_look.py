@@ -67,16 +67,17 @@ async def test_a_theme_that_is_chosen_is_kept_and_the_system_s_is_followed(
         light = await behind.evaluate("body => getComputedStyle(body).backgroundColor")
         await page.emulate_media(color_scheme="dark")
         await expect(behind).not_to_have_css("background-color", light)
-        await page.select_option("#theme", "light")
+        await page.goto(f"{daemon.url}/#settings/appearance")
+        await page.check("[name=appearance][value=light]")
         await expect(behind).to_have_css("background-color", light)
         await page.reload()
         assert await page.evaluate("document.documentElement.dataset.theme") == "light"
         await expect(behind).to_have_css("background-color", light)
-        await expect(page.locator("#theme")).to_have_value("light")
+        await expect(page.locator("[name=appearance][value=light]")).to_be_checked()
         await page.goto(f"{daemon.url}/docs")
         assert await page.evaluate("document.documentElement.dataset.theme") == "light"
-        await page.goto(f"{daemon.url}/")
-        await page.select_option("#theme", "system")
+        await page.goto(f"{daemon.url}/#settings/appearance")
+        await page.check("[name=appearance][value=system]")
         await expect(behind).not_to_have_css("background-color", light)
         assert complaints.found == []
 
@@ -88,7 +89,8 @@ async def test_little_is_loaded_first_and_the_fonts_are_the_daemon_s(demo: Demo,
         session_id = await new_session(page)
     async with open_page(browser, daemon) as (page, complaints):
         page.on("requestfinished", lambda request: finished.append(request))
-        await page.goto(f"{daemon.url}/docs")
+        # A page that is left asks for nothing more.
+        await page.goto("about:blank")
         finished.clear()
         await page.goto(f"{daemon.url}/#{session_id}")
         await page.wait_for_selector("#suggestions")

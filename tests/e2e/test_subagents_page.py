@@ -15,7 +15,11 @@ from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": agent("coder")})})
+CAGE = {
+    "fs": [{"mode": "ro", "path": "."}, {"mode": "rw", "path": "src"}],
+    "net": {"allow": ["pypi.org:443"]},
+}
+FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": agent("coder", cage=CAGE)})})
 LEAD, CODER = (
     f'.delegation[data-agent="primary.subagents.{path}"]' for path in ("lead", "lead.subagents.coder")
 )
@@ -39,12 +43,26 @@ async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path, br
                 await until_state(page, "idle")
                 for _ in ("live", "stored"):
                     await page.wait_for_selector(f"{LEAD} > summary")
-                    assert await page.locator(".delegation").count() == 2
-                    assert await page.locator(f"{LEAD} {CODER}").count() == 1
-                    assert "The coder is done." in (await page.locator(CODER).text_content() or "")
-                    assert not await page.is_visible(f"{CODER} >> text=The coder is done.")
                     shown = await page.inner_text("#conversation")
                     assert "All is done." in shown and "The coder is done." not in shown
+                    # Each thread is read when it is unfolded, and stands in the one above it.
+                    await page.click(f"{LEAD} > summary")
+                    await page.wait_for_selector(f"{LEAD} >> text=The lead is done.")
+                    await page.click(f"{LEAD} {CODER} > summary")
+                    await page.wait_for_selector(f"{LEAD} {CODER} >> text=The coder is done.")
+                    assert await page.locator(".delegation").count() == 2
+                    # What each may reach: in a word, and in full.
+                    assert await page.inner_text(f"{LEAD} > summary .agent-cage") == "full access"
+                    word = page.locator(f"{LEAD} {CODER} > summary .agent-cage")
+                    assert await word.inner_text() == "writes some files · 1 host"
+                    await page.click(f"{LEAD} {CODER} > .cage > summary")
+                    facts = await page.locator(f"{LEAD} {CODER} > .cage dd").all_inner_texts()
+                    assert [one.strip() for one in facts] == [
+                        "the project",
+                        "src",
+                        "no commands",
+                        "pypi.org:443",
+                    ]
                     card = page.locator('.tool[data-tool="agent-lead"]').first
                     assert await card.get_attribute("data-state") == "done"
                     await page.reload()

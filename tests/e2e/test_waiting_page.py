@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page
 
-from tests.driver.browser import conversation, new_session, open_page, send, until_state
+from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
@@ -71,20 +71,20 @@ async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_ru
         session = await asked(page)
         await shows_a_run_that_waits(page)
         active = (await api(daemon, f"/sessions/{session}"))["active_run"]
-        await send(page, "and then bake")
-        await page.wait_for_selector("#waiting .post >> text=and then bake")
+        await enqueue(page, "and then bake")
+        await page.wait_for_selector("#queue li >> text=and then bake")
         # Who comes to the page now sees the same.
         await page.reload()
         await page.wait_for_selector("#composer:not([hidden])")
         await page.wait_for_selector(".question button:enabled")
         await shows_a_run_that_waits(page)
-        await page.wait_for_selector("#waiting .post >> text=and then bake")
+        await page.wait_for_selector("#queue li >> text=and then bake")
         await page.click(".question [data-answer=once]")
         await page.wait_for_selector("text=It is baked.")
         await until_state(page, "idle")
         assert await page.inner_text("#state") == "idle"
         assert await page.is_hidden("#hint") and await page.is_hidden("#stop")
-        assert await page.locator("#waiting .post").count() == 0
+        assert await page.locator("#queue li").count() == 0
         assert await page.locator(".tool[data-state=done]").count() == 1
         assert await page.locator(".run-end").count() == 2
         runs = (await api(daemon, f"/sessions/{session}/runs"))["items"]
@@ -100,9 +100,8 @@ async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         session = await asked(page)
-        await page.check("#mode [value=steer]")
         await send(page, "with salt")
-        await page.wait_for_selector("#waiting .post >> text=with salt")
+        await page.wait_for_selector("#queue li >> text=with salt")
         await shows_a_run_that_waits(page)
         await page.click(".question [data-answer=once]")
         await page.wait_for_selector("#conversation .post:has-text('with salt') .badge >> text=steered")
@@ -111,7 +110,7 @@ async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer
         assert run["state"] == "succeeded"
         said = await conversation(page)
         assert said.index("with salt") < said.index("The dough is kneaded.")
-        assert await page.locator("#waiting .post").count() == 0
+        await page.wait_for_selector("#queue li", state="detached")
         assert await page.locator(".run-end").count() == 1
         assert complaints.found == []
 
@@ -120,8 +119,8 @@ async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo, b
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         session = await asked(page)
-        await send(page, "and then bake")
-        await page.wait_for_selector("#waiting .post >> text=and then bake")
+        await enqueue(page, "and then bake")
+        await page.wait_for_selector("#queue li >> text=and then bake")
         await page.click("#stop")
         await until_state(page, "idle")
         await page.wait_for_selector(".question", state="detached")
@@ -131,7 +130,7 @@ async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo, b
         assert await page.is_hidden("#stop") and await page.is_hidden("#hint")
         (run,) = (await api(daemon, f"/sessions/{session}/runs"))["items"]
         assert run["state"] == "cancelled"
-        assert await page.locator("#waiting .post").count() == 1
+        assert await page.locator("#queue li").count() == 1
         # The next message takes along what was held.
         await send(page, "and then bake")
         await page.wait_for_selector("text=It is baked.")

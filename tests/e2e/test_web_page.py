@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
-from tests.driver.browser import conversation, new_session, open_page, send, until_state
+from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -74,7 +74,7 @@ async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo, bro
         first = page.locator(".answer").first
         await first.locator(".thinking-preview", has_text="I should see what the test expects").wait_for()
         assert await first.locator(".thinking[open]").count() == 0
-        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]')
+        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]', state="attached")
         await page.wait_for_selector('.tool[data-tool="edit.text"][data-state="done"]')
         await page.wait_for_selector(".run-end")
         await until_state(page, "idle")
@@ -82,6 +82,8 @@ async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo, bro
         edit = page.locator('.tool[data-tool="edit.text"]')
         assert "return len(self._pieces)" in await edit.locator(".removed").inner_text()
         assert "return sum(self._pieces.values())" in await edit.locator(".added").inner_text()
+        assert await page.locator(".reads > summary").first.inner_text() == "✓\nRead 2 files"
+        await page.locator(".reads > summary").first.click()
         read = page.locator('.tool[data-tool="file.read"]').first
         await read.locator("summary").click()
         assert "import unittest" in await read.locator(".tool-result pre").inner_text()
@@ -103,9 +105,12 @@ async def test_after_a_reload_the_conversation_is_the_same(demo: Demo, browser: 
         await send(page, "Explain this project")
         await page.wait_for_selector(".run-end")
         await until_state(page, "idle")
+        # An answer is plain text until what reads Markdown has come.
+        await page.wait_for_selector("#conversation .answer table")
         live = await conversation(page)
         await page.reload()
         await page.wait_for_selector(".run-end")
+        await page.wait_for_selector("#conversation .answer table")
         stored = await conversation(page)
         assert "Money is whole cents" in live
         # The page shows when it sent a message until the daemon says when it stored it.
@@ -151,7 +156,8 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Brow
         await send(page, "hostile")
         await page.wait_for_selector("text=done")
         for _ in ("live", "stored"):
-            assert await page.locator(".middle :is(img, script, iframe, svg, b, u, i)").count() == 0
+            foreign = ":is(img, script, iframe, svg, b, u, i):not(#composer *)"
+            assert await page.locator(f".middle {foreign}").count() == 0
             assert await page.locator("#projects :is(img, script)").count() == 0
             text = await conversation(page)
             assert "<script>document.title='mine'</script>" in text
@@ -177,8 +183,8 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
         await new_session(page)
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=Long before anybody")
-        await send(page, "hello")
-        await page.wait_for_selector("#waiting .badge >> text=queued")
+        await enqueue(page, "hello")
+        await page.wait_for_selector("#queue li[data-delivery=queued] >> text=hello")
         await page.click("#pause")
         await until_state(page, "paused")
         assert await page.is_disabled("#send")
@@ -187,11 +193,11 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
         await page.wait_for_selector("text=Continue where you stopped.")
         await page.click("#stop")
         await until_state(page, "idle")
-        await page.wait_for_selector("#waiting .badge >> text=waits for your next message")
+        await page.wait_for_selector("#queue li >> text=waits for your next message")
         await send(page, "thanks")
         await page.wait_for_selector("text=I am a replayed agent")
         await until_state(page, "idle")
-        assert await page.locator("#waiting .post").count() == 0
+        assert await page.locator("#queue li").count() == 0
         posts = await page.locator("#conversation .post .post-text").all_inner_texts()
         await page.reload()
         await page.wait_for_selector(".run-end")
@@ -207,7 +213,7 @@ async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_ru
     async with open_page(browser, daemon) as (page, _):
         await new_session(page)
         await send(page, "Fix the failing test")
-        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]')
+        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]', state="attached")
         daemon.send_signal(signal.SIGKILL)
         await daemon.process.wait()
         await page.wait_for_selector("#connection >> text=connecting")
@@ -247,13 +253,16 @@ async def test_what_is_refused_is_reported_on_the_page(demo: Demo, tmp_path: Pat
     (broken / ".kaged").mkdir(parents=True)
     (broken / ".kaged" / "project.yaml").write_text("version: 1\nprojekt: x\n")
     async with open_page(browser, daemon) as (page, _):
+        await page.click("#projects-switch")
+        await page.click("#open-folder")
+        await page.wait_for_selector(".at")
         await page.fill("#project-path", str(broken))
         await page.click("#load-project button")
-        notice = page.locator(".notice")
-        await notice.locator("text=project.yaml:2:1: error: ").first.wait_for()
-        assert "Request req_" in await notice.inner_text()
-        await notice.locator("button").click()
-        assert await notice.count() == 0
+        problem = page.locator(".picker .problem")
+        await problem.locator("text=project.yaml:2:1: error: ").first.wait_for()
+        assert "Request req_" in " ".join(await problem.all_inner_texts())
+        await page.keyboard.press("Escape")
+        await expect(page.locator(".picker")).to_have_count(0)
         await page.goto(f"{daemon.url}/#ses_01JZ0000000000000000000000")
         await page.wait_for_selector(".notice >> text=There is no session")
 
@@ -390,16 +399,21 @@ async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours
             page.locator(f'.tool[data-tool="{name}"]')
             for name in ("search.grep", "search.glob", "shell.bash")
         )
+        for group in await page.locator(".reads > summary").all():
+            await group.click()
         assert await grep.locator(".tool-about").inner_text() == "def"
         about = page.locator('.tool[data-tool="code.lsp"] .tool-about')
         assert await about.inner_text() == "hover bakery/money.py"
-        found = (await grep.locator(".tool-result pre").text_content() or "").splitlines()
-        assert found[:3] == [
-            "./bakery/money.py-3- ",
-            "./bakery/money.py:4: def percent_of(cents: int, percent: int) -> int:",
-            './bakery/money.py-5-     """Return `percent` of `cents`, half a cent rounded up."""',
-        ]
-        assert await glob.locator(".tool-result pre").text_content() == "./bakery/money.py"
+        for card in (grep, glob):
+            await card.locator("summary").click()
+        assert await grep.locator(".file-name").first.inner_text() == "bakery/money.py"
+        lines = grep.locator(".place")
+        found = [await lines.nth(at).inner_text() for at in range(3)]
+        assert [line.split("\n")[0] for line in found] == ["3", "4", "5"]
+        assert "def percent_of(cents: int, percent: int) -> int:" in found[1]
+        assert "Return `percent` of `cents`, half a cent rounded up." in found[2]
+        assert await grep.locator("mark").first.inner_text() == "def "
+        assert await glob.locator(".file-name").all_inner_texts() == ["bakery/money.py"]
         assert await bash.locator(".tool-result pre span").first.text_content() == "red"
         assert "red plain" in await bash.locator(".tool-result pre").inner_text()
         assert "stderr" not in await bash.locator(".tool-result").inner_text()

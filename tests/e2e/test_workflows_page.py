@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.driver.browser import open_page
 from tests.driver.demo_daemon import Demo
@@ -172,7 +172,13 @@ async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(
         error = page.locator(".run-error")
         await error.wait_for()
         assert "the oven is <b>cold</b>" in await error.inner_text()
-        assert complaints.found == []
+        # One that is not there is said to be missing in people's words, with a way on.
+        await page.goto(f"{daemon.url}/#runs/wfr_none")
+        missing = page.locator("#view [role=alert]")
+        await expect(missing).to_have_text("There is no workflow run wfr_none.")
+        await page.get_by_role("link", name="Go to Workflows").click()
+        await runs.locator("li", has_text="burn").wait_for()
+        assert [text for text in complaints.found if "404" not in text] == []
 
 
 @pytest.mark.requirement("usability.page")
@@ -186,7 +192,7 @@ async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(
         waiting = page.locator("#view [role=status] .pill", has_text="asks you")
         await waiting.wait_for()
         assert await waiting.get_attribute("data-tone") == "waiting"
-        assert (await page.title()).startswith("knead: asks you")
+        assert "knead: asks you" in await page.title()
         run = page.url
         await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}")
         await page.locator("#runs .pill", has_text="asks you").wait_for()

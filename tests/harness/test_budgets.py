@@ -226,6 +226,10 @@ async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
         check_stream(watch.frames)
         assert lab.running == 0
         assert (await driver.last_run())["reason"] == "budget_seconds"
+        warnings = [frame["payload"] for frame in watch.of("budget.warning")]
+        # While the tool still ran.
+        assert [(w["unit"], w["reached"]) for w in warnings] == [("seconds", False), ("seconds", True)]
+        assert 0.8 <= warnings[0]["used"] < 1
 
 
 @pytest.mark.requirement("loop.stops", "durability.stuck_run")

@@ -175,7 +175,7 @@ async def test_no_mode_overrides_what_the_project_file_pins(
             (question,) = await until_asked(watch)
             await answer(driver, question, answer="reject")
             await watch.until_state("idle")
-        assert "`file.write **` asks for approval" in question["reason"]
+        assert question["reason"] == "A rule of the project file asks before `file.write` on any file."
         assert not (root / "note.txt").exists()
 
 

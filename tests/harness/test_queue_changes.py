@@ -81,6 +81,31 @@ async def test_a_change_that_races_with_the_queue_is_whole_or_refused(
 
 
 @pytest.mark.requirement("operations.queue")
+async def test_a_waiting_message_is_given_its_turn_now(driver: Driver, fake: FakeProvider) -> None:
+    async with driver.watching() as watch:
+        hold, (second, third) = await held_up(driver, fake, watch, "Second", "Third")
+        steered = await driver.session_call("PATCH", f"/messages/{third['id']}", {"mode": "steer"})
+        waiting = await driver.session_call("GET", "/messages?waiting=true")
+        back = await driver.session_call("PATCH", f"/messages/{third['id']}", {"mode": "queue"})
+        nothing = await driver.session_call("PATCH", f"/messages/{third['id']}", {}, status=400)
+        await driver.session_call("POST", "/cancel")
+        await watch.until_state("idle")
+    held = (await driver.session_call("GET", "/messages?waiting=true"))["items"][-1]
+    fake.script(text_reply("Three."))
+    async with driver.watching() as watch:
+        sent = await driver.session_call("PATCH", f"/messages/{third['id']}", {"mode": "steer"})
+        await watch.until_state("idle")
+    check_stream(watch.frames)
+    hold.gate.set()
+    assert [m["delivery"] for m in (steered, back, held)] == ["steer", "queued", "held"]
+    assert ([m["id"] for m in waiting["items"]], waiting["total"]) == ([second["id"], third["id"]], 2)
+    assert nothing["error"]["code"] == "validation_failed"
+    assert sent["position"] is not None
+    # What an operator's stop has held goes along with the message that is sent now.
+    assert said(fake) == ["First", "Second", "Third"]
+
+
+@pytest.mark.requirement("operations.queue")
 async def test_a_session_whose_only_message_is_taken_away_waits_for_no_place(
     fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -146,3 +171,28 @@ async def test_the_model_of_a_session_is_changed_from_its_next_run_on(
     assert unknown["error"]["code"] == "validation_failed"
     told = [frame["payload"].get("model") for frame in watch.of("session.updated")]
     assert "other" in told
+
+
+@pytest.mark.requirement("uploads.two_stage")
+async def test_a_message_names_the_files_that_were_uploaded_for_it(
+    fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        project = (await driver.session_call("GET"))["project_id"]
+        path = f"/api/v1/uploads?project_id={project}&name=log.txt"
+        upload = (await driver.client.post(path, content=b"it failed")).json()
+        body = {"content": "Why?", "upload_ids": [upload["id"]]}
+        unknown = await driver.session_call(
+            "POST", "/messages", {**body, "upload_ids": ["upl_x"]}, status=400
+        )
+        fake.script(text_reply("Because."))
+        async with driver.watching() as watch:
+            await driver.session_call("POST", "/messages", body, status=201)
+            await watch.until_state("idle")
+        place = f".kaged/tmp/{driver.session_id}/log.txt"
+        assert said(fake) == [f"Why?\n\nAttached files:\n- {place}"]
+        assert (project_root / place).read_bytes() == b"it failed"
+        assert unknown["error"]["details"]["fields"].keys() == {"upload_ids.0"}
+        await driver.session_call("DELETE", status=204)
+        left = (await driver.client.get(f"/api/v1/uploads/{upload['id']}")).json()
+        assert left["used_by"] is None

@@ -83,4 +83,6 @@ def test_a_pick_goes_back_or_to_its_end_and_a_check_can_always_begin_again() -> 
         move(AttemptsState.OPEN, AttemptsState.PICKED)
     with pytest.raises(Conflict):
         move(AttemptsState.PICKED, AttemptsState.PICKING)
+    with pytest.raises(Conflict):  # it is claimed
+        move(AttemptsState.PICKING, AttemptsState.PICKING)
     assert all(move(state, CheckState.RUNNING) is CheckState.RUNNING for state in CheckState)

@@ -14,6 +14,7 @@ import pytest
 
 from app.errors import KagedError
 from app.harness.transfer.transfer_import import PIECE_BYTES
+from app.storage.repositories.messages import MessageFilter
 from app.storage.unit_of_work import UnitOfWork
 from tests.driver.sessions import PROJECT_YAML, Driver, driven, write_project
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
@@ -167,7 +168,7 @@ async def nothing_is_there(driver: Driver) -> None:
     await driver.session_call("GET", status=404)
 
     def rows(uow: UnitOfWork) -> int:
-        messages = uow.messages.page(driver.session_id, include_superseded=True).total
+        messages = uow.messages.page(driver.session_id, MessageFilter(include_superseded=True)).total
         runs = uow.runs.list(driver.session_id).total
         return messages + runs + uow.events.last_seq(driver.session_id)
 

@@ -8,6 +8,7 @@ HARNESS: dict[str, str] = {
     "delegation.result": "the child's final message, its proposals and its structured output",
     "delegation.depth": "sixteen levels work, a seventeenth is refused when the project is read",
     "delegation.own": "own messages, window, budget, cage, tools, usage and cost, stored by agent path",
+    "delegation.shown": "the agents of a session are listed with what each may reach",
     "delegation.stream": "a child's events carry its agent path and the call of its parent",
     "delegation.parallel": "children of one step run side by side",
     "delegation.budget": "a child has what its parent has left",

@@ -22,5 +22,6 @@ PROVIDERS: dict[str, str] = {
     "providers.vendor_types": "requests and streams are of the types of the vendors' own SDKs",
     "providers.replay": "driver replay plays a transcript deterministically",
     "providers.record": "kaged record writes a transcript from a real session that replays",
+    "providers.stored_keys": "keys are stored over HTTP and by a command: used at once, private, never shown",
     "providers.disconnect": "a stream without a finish reason is an error (mid-stream disconnect)",
 }

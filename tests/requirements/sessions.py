@@ -15,6 +15,7 @@ SESSIONS: dict[str, str] = {
     "http.idempotency": "idempotency keys",
     "http.pages": "pagination",
     "http.files": "clients list, read and search the files of a project: past no cage, out by no link",
+    "http.folders": "an operator browses the folders of the machine to choose a project; nobody else does",
     "http.files.git": "git tells of them, and runs nothing that the repository names",
     "http.document": "the OpenAPI document is complete, committed and current",
     "workspaces.apart": "a session works in a clone that leaves the user's repository alone but for a pin",

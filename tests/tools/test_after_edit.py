@@ -224,6 +224,52 @@ async def test_parallel_edits_of_one_step_each_get_their_own_findings(tmp_path, 
             assert [one["path"] for one in told(answer)["errors"]] == [f"./{name}.hos"]
 
 
+@pytest.mark.requirement("language_servers.after_edit.bounds")
+async def test_an_edit_that_ends_earlier_is_not_the_fault_of_one_that_began_before_it(tmp_path):
+    async with edit_desk(tmp_path, "--pull") as desk:
+        for name in "ac":
+            await desk.known(f"{name}.hos", "good\n")
+            await desk.running(f"{name}.hos")
+
+        async def may_call(tool: str, arguments: dict[str, object]) -> bool:
+            return True
+
+        watch = desk.feedback.follow(desk.context, ["code.lsp.diagnostics"], may_call)
+        await watch.before(["a.hos"])
+        beside = await desk.write("c.hos", "bad\n")
+        read = await desk.call("file.read", path="a.hos")
+        desk.put("a.hos", "bad\n")
+        watch.written("a.hos", created=False)
+        answer = await watch.finished(read)
+        watch.close()
+        assert [[one["path"] for one in told(each)["errors"]] for each in (beside, answer)] == [
+            ["./c.hos"],
+            ["./a.hos"],
+        ]
+
+
+async def test_an_edit_does_not_wait_for_what_is_found_in_a_file_that_another_edits(tmp_path):
+    """Two calls of a step would wait for one another: a server may say nothing before it has both edits."""
+    hold, wait = tmp_path / "hold", replace(PATIENT, before=2 * DEADLINE, before_beside=2 * DEADLINE)
+    async with edit_desk(tmp_path, "--hold", str(hold), wait=wait) as desk:
+        for name in "ab":
+            await desk.known(f"{name}.hos", "good\n")
+            await desk.running(f"{name}.hos")
+        hold.touch()
+        desk.put("a.hos", "good\n# changed by somebody\n")
+        await desk.ok("file.read", path="a.hos")
+        step = desk.at_step(1)
+        beside = asyncio.create_task(step.write("b.hos", "bad\n"))
+        await until(lambda: asyncio.sleep(0, desk.received("textDocument/didChange")))
+        own = asyncio.create_task(step.write("a.hos", "good\nbad\n"))
+        await until(lambda: asyncio.sleep(0, desk.text("b.hos") == "bad\n"))
+        assert desk.text("a.hos") == "good\n# changed by somebody\n", "it waits for what is wrong in it"
+        hold.unlink()
+        for name, answer in (("a", await own), ("b", await beside)):
+            assert [one["path"] for one in told(answer)["errors"]] == [f"./{name}.hos"]
+        assert not desk.feedback.edited
+
+
 @pytest.mark.requirement("language_servers.after_edit.robust")
 async def test_a_server_that_crashes_costs_no_edit(tmp_path):
     async with edit_desk(tmp_path, "--crash-at", "textDocument/didChange") as desk:

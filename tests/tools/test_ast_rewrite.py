@@ -308,7 +308,7 @@ def test_whatever_overlaps_the_result_is_the_text_with_separate_pieces_replaced(
     for start, length, new, number in wanted:
         end = min(start + length, len(text))
         found.append(
-            (number, Found("f", text[start:end].decode(), start, end, 1, 1, 1, 1, {}, new, (start, end)))
+            (number, Found("f", text[start:end].decode(), start, end, 1, 1, 1, 1, {}, {}, new, (start, end)))
         )
     edits, skipped = choose(found, text)
     assert all(first.end <= second.start for first, second in pairwise(edits))

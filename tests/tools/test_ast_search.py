@@ -442,7 +442,7 @@ async def test_a_file_that_changed_after_it_was_parsed_is_not_quoted(desk, tmp_p
     file = desk.put("a.ts", "wanted(1)\n")
     tell_tale = tmp_path / "told"
     tell_tale.write_text("wanted(1)\n")
-    told = Found("a.ts", "wanted(1)", 0, 9, 1, 1, 1, 10, {}, None, (0, 9))
+    told = Found("a.ts", "wanted(1)", 0, 9, 1, 1, 1, 10, {}, {}, None, (0, 9))
     workspace = ProjectFiles(reads=desk.reads).workspace(desk.context)
     assert ast_matches.inside(workspace, "./a.ts", [told], 0)
     file.write_text("changed(1)\n")

@@ -422,7 +422,7 @@ async def test_the_human_is_asked_about_all_that_needs_it_at_once(desk):
     (request,) = desk.ports.asked
     assert request.tool == "probe.run" and request.permission == "shell" and request.source == "rule"
     assert request.subjects == ("git status -s", "pytest -q")
-    assert "Operator rule" in request.reason
+    assert request.reason == "A rule of the operator asks before `shell` on any command."
     assert [one.pattern for one in request.suggestions] == ["git status *", "pytest *"]
     assert {(one.permission, one.action, one.scope) for one in request.suggestions} == {
         ("probe.run", "allow", "session")

@@ -46,6 +46,7 @@ OTHERWISE = {
     "harness/git/index_change.py": "the index of a repository and its lock, by git's own rules",
     "harness/git/ref_change.py": OWN,
     "harness/hooks/commands/claude_settings.py": "settings that the operator imports; they run nothing",
+    "harness/projects/machine_folders.py": "folders of the machine, which an operator looks through; no file",
     "harness/providers/drivers/replay/transcript.py": "transcripts that the operator has chosen",
     "harness/workspaces/small_files.py": "rules of a repository and records of installed packages, no links",
     "harness/uploads/content.py": OWN,

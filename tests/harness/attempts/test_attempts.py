@@ -11,6 +11,7 @@ from tests.driver.attempts import Attempted
 from tests.driver.daemon import running_daemon
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import PINS, digest_of, git, new_workplace
+from tests.fakes.provider_script import Answer, RecordedRequest, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.attempts.conftest import answer
 
@@ -32,7 +33,7 @@ async def test_three_attempts_are_compared_and_one_is_picked(
     before, repository = digest_of(project_root, without=(".git/",)), digest_of(project_root / ".git")
     asked = {"n": 3, "models": ["main", "other"], "check": CHECK}
     started = await attempts.start(driver.project_id, "Fix it.", **asked)
-    assert (started["state"], attempts.states) == ("running", ["making"] * 3)
+    assert (started["state"], attempts.states) == ("running", ["creating"] * 3)
     found = await attempts.until_done()
     assert attempts.states == ["succeeded"] * 3
     assert [one["model"] for one in attempts.items] == ["fake:model-a", "fake:model-b", "fake:model-a"]
@@ -54,7 +55,7 @@ async def test_three_attempts_are_compared_and_one_is_picked(
     assert ((await attempts.root(first)) / "checks.log").read_text() == "checked\n"
     dry = await attempts.pick(first, dry_run=True)
     assert [one["path"] for one in dry["merge"]["files"]] == ["result.txt"]
-    assert dry["discarded"] == [second, third] and dry["attempts"]["state"] == "done"
+    assert dry["discarded"] == [second, third] and dry["attempt_group"]["state"] == "done"
     (project_root / "result.txt").write_text("mine\n")
     refused = await attempts.pick(first, 409)
     assert refused["error"]["details"]["reason"] == "checkout_in_the_way"
@@ -62,7 +63,7 @@ async def test_three_attempts_are_compared_and_one_is_picked(
     assert (await attempts.look())["state"] == "done"
     (project_root / "result.txt").unlink()
     picked = await attempts.pick(first)
-    assert (picked["attempts"]["state"], picked["discarded"]) == ("picked", [second, third])
+    assert (picked["attempt_group"]["state"], picked["discarded"]) == ("picked", [second, third])
     assert (project_root / "result.txt").read_text() == "fixed\n"
     assert await attempts.workspaces() == ["merged", "discarded", "discarded"]
 
@@ -96,7 +97,7 @@ async def test_attempts_go_on_from_a_session_with_what_the_checkout_holds(
     assert [one.status_code for one in answers] == [202, 202], answers[0].text
     assert answers[0].content == answers[1].content
     posted = answers[0].json()
-    attempts.group = posted["attempts"]
+    attempts.group = posted["attempt_group"]
     assert (posted["queued"], posted["run"], posted["message"]["session_id"]) == (True, None, attempts.ids[0])
     (project_root / "new.txt").write_text("written since\n")
     found = await attempts.until_done()
@@ -119,15 +120,31 @@ async def test_attempts_go_on_from_a_session_with_what_the_checkout_holds(
     assert (project_root / "new.txt").read_text() == "written since\n"
 
 
+def long_answer(request: RecordedRequest) -> Answer:
+    """Write eight files, one after the other."""
+    done = sum(one["role"] == "tool" for one in request.json["messages"])
+    if done == 8:
+        return text_reply("Done.")
+    return Reply((ToolCall("file_write", {"path": f"{done}.txt", "content": "x"}),))
+
+
 async def test_the_budget_of_all_stops_each_of_them(
     driver: Driver, attempts: Attempted, fake: FakeProvider
 ) -> None:
-    fake.script(*[answer] * 40)
-    await attempts.start(driver.project_id, "Fix it.", n=3, budget={"cost_usd": 35.0})
+    fake.script(*[long_answer] * 40)
+    await attempts.start(driver.project_id, "Fix it.", n=3, budget={"cost_usd": 150.0})
     found = await attempts.until(lambda group: group["state"] == "done")
-    assert found["budget"] == {"tokens": None, "cost_usd": 35.0}
-    # Each call costs 10: when the fourth has ended nobody makes a fifth; those under way then end.
-    assert 40.0 <= found["cost_usd"] < 60.0
+    assert found["budget"] == {"tokens": None, "cost_usd": 150.0}
+    # Each call costs 10: when the 15th has ended nobody makes a 16th; those under way then end.
+    assert 150.0 <= found["cost_usd"] < 180.0
+    asked = ",".join(f"{one}:0" for one in attempts.ids)
+    caught = (await driver.call("GET", f"/sync?sessions={asked}"))["sessions"]
+    # One of them says it for all. Between two looks of theirs at most three calls end.
+    (near,) = [
+        one["payload"] for session in caught for one in session["frames"] if one["type"] == "budget.warning"
+    ]
+    assert (near["shared"], near["reached"], near["limit"]) == (True, False, 150.0)
+    assert 120.0 <= near["used"] < 150.0
     assert "paused" in attempts.states
     paused = attempts.ids[attempts.states.index("paused")]
     assert (await driver.call("GET", f"/sessions/{paused}"))["state_reason"] == "budget"

@@ -185,8 +185,11 @@ async def test_runs_of_a_workflow_are_attempts(driver: Driver, fake: FakeProvide
     attempts = Attempted(driver.client)
     path = f"/projects/{driver.project_id}/workflows/fix/invoke"
     asked = {"n": 3, "models": ["main", "other"]}
-    run = await attempts.call("POST", path, 201, inputs={"what": "the parser"}, attempts=asked)
-    attempts.group = run["attempts"]
+    given = {"inputs": {"what": "the parser"}, "attempts": asked}
+    refused = await attempts.call("POST", path, 400, **given, workspace="shared")
+    assert "leave out `workspace` or `attempts`" in str(refused["error"]), refused
+    run = await attempts.call("POST", path, 201, **given, workspace="worktree")
+    attempts.group = run["attempt_group"]
     assert run["id"] == attempts.items[0]["workflow_run_id"]
     await attempts.until_done()
     assert attempts.states == ["succeeded"] * 3
@@ -226,9 +229,9 @@ async def test_an_attempt_whose_workspace_is_still_being_created_is_given_up(
             await asyncio.sleep(0.05)
     (place / "go.log").write_text("")
     await attempts.until(lambda group: group["attempts"][0]["state"] == "succeeded")
-    assert attempts.states == ["succeeded", "making"]
+    assert attempts.states == ["succeeded", "creating"]
     picked = await attempts.pick(first)
-    assert (picked["attempts"]["state"], picked["discarded"]) == ("picked", [second])
+    assert (picked["attempt_group"]["state"], picked["discarded"]) == ("picked", [second])
     shown = await attempts.call("GET", f"/sessions/{second}/workspace")
     assert shown["state"] == "discarded" and shown["removed_at"] is not None
     assert [one.name for one in (tmp_path / "data" / "workspaces").glob("*/*")] == [place.parent.name]

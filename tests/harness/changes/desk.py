@@ -31,12 +31,12 @@ async def diff(driver: Driver, path: str, query: str = "", *, status: int = 200)
 
 async def revert(driver: Driver, path: str, *, status: int = 201, **more: Any) -> dict[str, Any]:
     body = {"path": path, **more}
-    answer: dict[str, Any] = await driver.session_call("POST", "/changes/revert", body, status=status)
+    answer: dict[str, Any] = await driver.session_call("POST", "/reverts", body, status=status)
     return answer
 
 
 async def undo(driver: Driver, made: dict[str, Any], *, status: int = 200) -> dict[str, Any]:
-    path = f"/changes/revert/{made['id']}/undo"
+    path = f"/reverts/{made['id']}/undo"
     answer: dict[str, Any] = await driver.session_call("POST", path, status=status)
     return answer
 

@@ -85,7 +85,7 @@ async def _other_way(client: httpx2.AsyncClient, session: str, now: str) -> None
     """Revert the change, or undo the newest revert, which the audit trail names."""
     if now == "changed":
         body = {"path": "there.txt"}
-        (await client.post(f"/sessions/{session}/changes/revert", json=body)).raise_for_status()
+        (await client.post(f"/sessions/{session}/reverts", json=body)).raise_for_status()
         return
     rows: list[dict[str, Any]] = (
         (await client.get("/audit", params={"session_id": session, "event": "changes.reverted", "limit": 1}))
@@ -93,4 +93,4 @@ async def _other_way(client: httpx2.AsyncClient, session: str, now: str) -> None
         .json()["items"]
     )
     revert = rows[0]["data"]["revert_id"]
-    (await client.post(f"/sessions/{session}/changes/revert/{revert}/undo")).raise_for_status()
+    (await client.post(f"/sessions/{session}/reverts/{revert}/undo")).raise_for_status()

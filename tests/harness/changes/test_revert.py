@@ -104,7 +104,7 @@ async def test_hunks_are_taken_back_one_by_one_or_together(
     digests = [one["digest"] for one in shown["hunks"]]
     key = {"idempotency-key": new_id("req")}
     body = {"path": "lines.txt", "hunks": [digests[2]]}
-    path = f"/api/v1/sessions/{at.session_id}/changes/revert"
+    path = f"/api/v1/sessions/{at.session_id}/reverts"
     answers = [await at.client.post(path, json=body, headers=key) for _ in range(2)]
     assert [one.status_code for one in answers] == [201, 201]
     assert answers[0].json() == answers[1].json()

@@ -97,6 +97,30 @@ async def test_a_rollback_to_a_message_works_while_nothing_runs_and_continue_ask
     assert await shown(driver) == ["One", "First.", "Two", "Better."]
 
 
+async def test_a_rollback_to_before_a_message_takes_the_message_out_as_well(
+    driver: Driver, fake: FakeProvider
+) -> None:
+    await say(driver, fake, "One", "First.")
+    await say(driver, fake, "Two", "Second.")
+    one, _, two, _ = await driver.messages()
+    alone = await driver.session_call(
+        "POST", "/rollback", {"checkpoint_id": "ckp_x", "before": True}, status=400
+    )
+    await driver.session_call("POST", "/rollback", {"message_id": two["id"], "before": True}, status=201)
+    assert await shown(driver) == ["One", "First."]
+    await say(driver, fake, "2", "Other.")
+    assert sent(fake) == ["One", "First.", "2"]
+    # What was rolled back before is no message that stands before another one.
+    three = (await driver.messages())[2]
+    await driver.session_call("POST", "/rollback", {"message_id": three["id"], "before": True}, status=201)
+    assert await shown(driver) == ["One", "First."]
+    await driver.session_call("POST", "/rollback", {"message_id": one["id"], "before": True}, status=201)
+    assert await shown(driver) == []
+    await say(driver, fake, "1", "New.")
+    assert sent(fake) == ["1"]
+    assert alone["error"]["code"] == "validation_failed"
+
+
 async def test_a_step_with_tools_is_kept_with_all_its_results(driver: Driver, fake: FakeProvider) -> None:
     calls = tuple(ToolCall("file_read", {"path": "README.md"}, id=f"c{n}") for n in range(2))
     fake.script(Reply((Text("Looking."), *calls)), text_reply("Seen."))

@@ -132,7 +132,9 @@ class RollbackMachine(RuleBasedStateMachine):
         before = self.state_of_tables()
 
         def work(uow: UnitOfWork) -> str:
-            plan = plan_rollback(uow, SESSION, checkpoint_id=None, message_id=target, actor="operator")
+            plan = plan_rollback(
+                uow, SESSION, checkpoint_id=None, message_id=target, before=False, actor="operator"
+            )
             roll_back(uow, plan, self.session)
             return plan.rollback.id
 

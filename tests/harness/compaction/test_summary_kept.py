@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from app.messages import Usage
+from app.storage.unit_of_work import UnitOfWork
 from tests.driver.sessions import Driver
 from tests.driver.small_window import SUMMARIZE, compactions, reads, small, texts, to
-from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, text_reply
+from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("durability.summaries")
@@ -126,3 +128,36 @@ async def test_the_use_of_a_model_without_a_known_window_counts_against_the_assu
     (use,) = (await driver.session_call("GET"))["context"]
     assert (use["window"], use["window_assumed"]) == (128_000, True)
     assert use["fraction"] == round(use["tokens"] / 128_000, 4)
+
+
+async def test_the_use_of_a_context_says_what_its_tokens_are(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    (project_root / "long.txt").write_text("lamp " * 4_000)
+    counted = Usage(input_tokens=9_001, output_tokens=40, cache_read_tokens=500)
+    read = Reply((ToolCall("file_read", {"path": "long.txt"}, id="c1"),), usage=counted)
+    fake.script(text_reply("Hello.", usage=counted), read, text_reply("Read.", usage=counted))
+    await driver.run("Hi")
+    (use,) = (await driver.session_call("GET"))["context"]
+    before = use["shares"]
+    assert before["results"] == 0
+    assert min(before["system"], before["tools"]) > 0
+    assert sum(before.values()) == use["tokens"] == 9_541
+    # What the model wrote is a message.
+    assert before["messages"] >= 40
+    await driver.run("Read it")
+    (use,) = (await driver.session_call("GET"))["context"]
+    after = use["shares"]
+    assert sum(after.values()) == use["tokens"]
+    assert after["results"] > after["messages"]
+    assert 0 < after["tools"] < before["tools"]
+    # A call of an earlier version says nothing of it.
+    step = {"usage": {"input_tokens": 7}}
+
+    def forget(uow: UnitOfWork) -> None:
+        (run, *_) = uow.runs.newest_of_each_agent(driver.session_id)
+        uow.runs.update_step(run.id, 2, stats=step)
+
+    await driver.daemon.services.storage.write(forget)
+    (use,) = (await driver.session_call("GET"))["context"]
+    assert (use["tokens"], use["shares"]) == (7, None)

@@ -29,6 +29,12 @@ async def test_a_child_has_what_its_parent_has_left(drive: Drive, cast: Cast) ->
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
         detail = await driver.session_call("GET")
 
+    # The root waits for its child meanwhile, and is told of as soon as 80 % of its tokens are used.
+    near = [f for f in watch.of("budget.warning") if not f["payload"]["reached"]]
+    assert [(f.get("agent_path"), f["payload"]["used"]) for f in near][:2] == [
+        ("primary.subagents.coder", 840),
+        (None, 855),
+    ]
     # 15 of the root's own; the child stops before its fourth call, when 15 + 3 * 420 are used.
     assert len(cast.requests["coder"]) == 3
     assert {(r["agent_path"].rpartition(".")[2], r["state"], r["reason"]) for r in runs} == {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.driver.family import Cast, agent, calling, enabled
-from tests.driver.sessions import Driver, check_stream
+from tests.driver.sessions import Driver, check_stream, driven
 from tests.fakes.provider_script import Document, Hold, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.conftest import Drive
@@ -107,6 +108,29 @@ async def test_a_failed_run_is_tried_again_with_the_same_message(driver: Driver,
     assert fake.requests[2].json["messages"] == fake.requests[1].json["messages"]
     assert [m["content"] for m in await driver.messages() if m["role"] == "operator"] == ["What is it?"]
     assert twice["error"]["details"]["reason"] == "cannot_retry"
+
+
+@pytest.mark.requirement("operations.retry")
+async def test_a_failed_run_is_tried_again_with_another_model(
+    fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    models = {"main": ["fake:model-a"], "other": ["fake:model-b"]}
+    prices = {"fake:model-a": {"input": 1.0, "output": 2.0}}
+    settings = {**settings_overrides, "models": models, "prices": prices}
+    async with driven(tmp_path / "data", project_root, **settings) as driver, driver.watching() as watch:
+        fake.script(FAILS, text_reply("Hi."))
+        await driver.run("Hello")
+        failed = await driver.last_run()
+        retry = f"/runs/{failed['id']}/retry"
+        unknown = await driver.call("POST", retry, {"model": "nobody"}, status=400)
+        await driver.call("POST", retry, {"model": "other"}, status=201)
+        await watch.until(lambda _: len(watch.of("run.ended")) == 2)
+        last, detail = await driver.last_run(), await driver.session_call("GET")
+        listed = (await driver.call("GET", "/models"))["items"]
+    assert unknown["error"]["code"] == "validation_failed"
+    assert [request.json["model"] for request in fake.requests] == ["model-a", "model-b"]
+    assert (last["retry_of"], last["model"], detail["overrides"]) == (failed["id"], "fake:model-b", {})
+    assert {(one["alias"], one["input_usd"]) for one in listed} == {("main", 1.0), ("other", None)}
 
 
 @pytest.mark.requirement("operations.retry")

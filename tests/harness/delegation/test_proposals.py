@@ -61,16 +61,24 @@ async def test_an_operator_accepts_and_rejects_what_is_left(drive: Drive, cast: 
     cast.script("primary", calling(("agent-plan", {"task": "x"})), text_reply("Done."))
     cast.script("plan", text_reply(PLAN))
     async with drive(family()) as driver:
-        await driver.run("Go")
+        watch = await driver.run("Go")
         read, write, _ = await proposals(driver)
+        (told,) = watch.of("todo.proposed")
+        assert (told["agent_path"], told["run_id"]) == (PLANNER, read["run_id"])
+        assert told["parent_tool_call_id"] == read["call_id"]
+        assert told["payload"] == {"number": None, "project_id": None}
         path = f"/todo-proposals/{read['id']}"
         refused = await driver.session_call("POST", f"{path}/accept", status=409)
         assert refused["error"]["details"]["reason"] == "no_bound_issue"
         await bind(driver)
         accepted = await driver.session_call("POST", f"{path}/accept")
         assert (accepted["state"], accepted["decided_by"]) == ("accepted", "operator:operator")
-        rejected = await driver.session_call("POST", f"/todo-proposals/{write['id']}/reject")
+        async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
+            rejected = await driver.session_call("POST", f"/todo-proposals/{write['id']}/reject")
+            await watch.until(lambda frame: frame["type"] == "todo.rejected")
         assert rejected["state"] == "rejected"
+        named = {"number": 1, "project_id": driver.project_id, "proposal_id": write["id"]}
+        assert watch.of("todo.rejected")[0]["payload"] == named
         for verb in ("accept", "reject"):
             refused = await driver.session_call("POST", f"{path}/{verb}", status=409)
             assert refused["error"]["details"]["reason"] == "invalid_transition"

@@ -75,6 +75,7 @@ async def test_without_a_key_nothing_is_sent_and_the_variable_is_named() -> None
         assert fake.request_count == 0
     assert (result.ok, result.cause, result.error) == (False, "no_key", "auth")
     assert "set MY_KEY" in (result.advice or "")
+    assert "`kaged providers key mine`" in (result.advice or "")
 
 
 async def test_a_server_that_wants_a_key_which_is_not_configured() -> None:
@@ -82,7 +83,7 @@ async def test_a_server_that_wants_a_key_which_is_not_configured() -> None:
         result = await asked(fake.base_url, api_key=None)
     assert (result.cause, result.advice) == (
         "no_key",
-        "Set providers.mine.api_key or providers.mine.api_key_env.",
+        "Run `kaged providers key mine`, or set providers.mine.api_key or providers.mine.api_key_env.",
     )
 
 

@@ -165,7 +165,7 @@ async def test_a_client_of_a_session_sees_that_it_got_an_issue(desk: Desk, fake:
         told = await next_frame(socket, "session.updated", "run.started")
     assert (told["type"], told["payload"]) == (
         "session.updated",
-        {"title": "Mine", "issue_number": number, "model": None, "mode": "ask"},
+        {"title": "Mine", "issue_number": number, "model": None, "mode": "ask", "seen_run_id": None},
     )
 
 

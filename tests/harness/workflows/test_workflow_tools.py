@@ -84,7 +84,7 @@ async def test_workflow_trigger_invalid_inputs(shop: Shop) -> None:
 async def test_workflow_trigger_file_input(shop: Shop) -> None:
     code, envelope = await error(shop, "kaged.workflow.trigger", {"name": "photo", "inputs": {}})
     assert code == "file_input_not_supported"
-    assert "HTTP" in envelope["error_text"]
+    assert "Ask the operator" in envelope["error_text"]
     given = {"name": "repair", "inputs": {"area": "ui", "log": "upl_01JZ0000000000000000000000"}}
     code, _ = await error(shop, "kaged.workflow.trigger", given)
     assert code == "file_input_not_supported"

@@ -66,7 +66,7 @@ def given_up(store: Store) -> None:
 
 async def test_what_was_given_up_since_the_rows_were_read_is_not_begun(store: Store) -> None:
     begun: list[Workspace] = []
-    anything: Any = SimpleNamespace(holds=lambda _: True)
+    anything: Any = SimpleNamespace(tends=lambda _: True)
     record: Any = SimpleNamespace(storage=store)
 
     @asynccontextmanager
@@ -75,7 +75,7 @@ async def test_what_was_given_up_since_the_rows_were_read_is_not_begun(store: St
         yield store.get("")
 
     record.holding = holding
-    making: Any = SimpleNamespace(begin=begun.append)
+    making: Any = SimpleNamespace(begin=begun.append, seeds=None)
     await Tending(record, anything, anything, WorkspaceSettings(), making).look()
     assert begun == []
 
@@ -101,7 +101,7 @@ async def test_what_is_given_up_while_it_is_made_does_not_come_back(store: Store
 
     layout = SimpleNamespace(folder=tmp_path / "none")
     tools: Any = SimpleNamespace(
-        layout=lambda *_: layout,
+        layout_of=lambda _: layout,
         merging=SimpleNamespace(identity=identity),
         creation=SimpleNamespace(make=make, abandon=abandon),
         outfit=SimpleNamespace(fit=fit),

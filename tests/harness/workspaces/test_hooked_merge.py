@@ -151,7 +151,8 @@ async def test_what_cannot_be_taken_back_is_left_to_the_next_start(cut: Cut) -> 
     tools: Any = SimpleNamespace(merging=SimpleNamespace(carry_out=carry_out))
     nothing: Any = None
     record: Any = Record()
-    tending = Tending(record, nothing, tools, nothing, nothing)
+    making: Any = SimpleNamespace(seeds=None)
+    tending = Tending(record, nothing, tools, nothing, making)
     row = Workspace(
         id="wks_1", project_id="prj_1", kind="worktree", state="merging", root=str(cut.root), base="head",
         journal={"into": "main", "hooks": True}, created_at=0, updated_at=0,

@@ -93,13 +93,14 @@ async def test_a_repository_goes_through_everything(
         names = sorted({"README.md", "new.txt"} | ({"large.bin"} if kind is large else set()))
         assert [one["path"] for one in (await place.merge(dry_run=True))["files"]] == names
         if has_git:
-            changes = f"/api/v1/sessions/{place.session_id}/changes"
-            listed = (await client.get(changes, params={"since": "head"})).raise_for_status().json()
+            session = f"/api/v1/sessions/{place.session_id}"
+            listing = await client.get(f"{session}/changes", params={"since": "head"})
+            listed = listing.raise_for_status().json()
             assert sorted(one["path"] for one in listed["items"]) == names
             body = {"path": "README.md", "since": "head"}
-            made = (await client.post(f"{changes}/revert", json=body)).raise_for_status().json()
+            made = (await client.post(f"{session}/reverts", json=body)).raise_for_status().json()
             assert (place.root / "README.md").read_text().startswith("# Shop")
-            (await client.post(f"{changes}/revert/{made['id']}/undo")).raise_for_status()
+            (await client.post(f"{session}/reverts/{made['id']}/undo")).raise_for_status()
         assert [one["path"] for one in (await place.merge())["files"]] == names
         assert (root / "README.md").read_text() == "changed\n"
         if not has_git:

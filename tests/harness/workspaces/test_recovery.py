@@ -124,6 +124,12 @@ async def test_what_was_being_made_is_made_and_a_folder_that_is_gone_is_reported
     assert git(Path(found["root"]), "rev-parse", "HEAD") == git(project_root, "rev-parse", "HEAD")
     broken = await started_again(data, gone, settings_overrides, "broken")
     assert "is gone" in broken["detail"]
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        gone = Workplace(client, gone.session_id, {})
+        (await client.post(f"/api/v1/workspaces/{broken['id']}/retry")).raise_for_status()
+        made = await gone.until("ready")
+        assert (made["branch"], made["detail"]) == (broken["branch"], None)
+        assert git(gone.root, "rev-parse", "HEAD") == git(project_root, "rev-parse", "HEAD")
 
 
 async def test_what_is_made_already_is_not_made_anew_by_who_knew_it_before(

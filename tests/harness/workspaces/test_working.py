@@ -11,7 +11,7 @@ import pytest
 from app.errors import Conflict
 from app.harness.workspaces.creation import Creation
 from tests.driver.sessions import Driver, driven
-from tests.driver.workspaces import PINS, digest_of, git, new_workplace, write_repository
+from tests.driver.workspaces import PINS, Workplace, digest_of, git, new_workplace, write_repository
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.workspaces.placing import called
@@ -64,9 +64,13 @@ async def test_a_message_that_waits_for_a_workspace_learns_why_that_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     project, may_fail = write_repository(tmp_path / "shop"), asyncio.Event()
+    has_room: list[bool] = []
+    make = Creation.make
 
-    async def fails(*_: Any) -> None:
+    async def fails(*given: Any) -> Any:
         await may_fail.wait()
+        if has_room:
+            return await make(*given)
         raise Conflict("There is no room.")
 
     monkeypatch.setattr(Creation, "make", fails)
@@ -77,10 +81,26 @@ async def test_a_message_that_waits_for_a_workspace_learns_why_that_is_broken(
             assert (await watch.until_type("run.queued"))["payload"]["reason"] == "workspace"
             may_fail.set()
             ended = (await watch.until_state("idle"))["payload"]
-        why = "The session's workspace could not be created: There is no room. Open another session."
+        why = (
+            "The session's workspace could not be created: There is no room. Create it again with `kaged "
+            "workspace retry`, or open another session."
+        )
         assert (ended["reason"], ended["detail"]) == ("cannot_run", why)
         assert [one["content"] for one in await driver.messages()] == ["Begin"]
         for method, path, body in (("POST", "/messages", {"content": "Go on"}), ("GET", "/changes", None)):
             refused = (await driver.session_call(method, path, body, status=409))["error"]
             assert (refused["message"], refused["details"]["state"]) == (why, "broken")
         assert not fake.requests
+        again = await driver.session_call("POST", "/workspace/retry", status=202)
+        assert (again["state"], again["detail"], again["removed_at"]) == ("creating", None, None)
+        place = Workplace(driver.client, driver.session_id, {})
+        assert (await place.until("broken"))["detail"] == "There is no room."
+        has_room.append(True)
+        await driver.session_call("POST", "/workspace/retry", status=202)
+        await place.until("ready")
+        assert git(place.root, "rev-parse", "HEAD") == git(project, "rev-parse", "HEAD")
+        await driver.session_call("POST", "/workspace/retry", status=409)  # it is not broken
+        fake.script(text_reply("Done."))
+        await driver.run("Go on")
+        asked = [one["content"] for one in fake.requests[0].json["messages"] if one["role"] == "user"]
+        assert "Begin" in str(asked) and "Go on" in str(asked)

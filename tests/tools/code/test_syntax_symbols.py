@@ -8,6 +8,29 @@ from app.bridges.lsp.manager import Declarations, Declared
 from tests.tools.code.conftest import code_desk, of_agent
 
 pytestmark = pytest.mark.requirement("language_servers.tool.syntax_symbols")
+MODULE_TS = """export const MOST = 3, pick = (n: number) => { const inner = 1; return inner; };
+const { taken } = pick;
+let drop = async function () {};
+class Yard { gate = () => { const no = 1; }; }
+"""
+DEPOT_C = """#define HOIST(x) (x)
+struct crane { int load; };
+enum yard { OPEN };
+typedef struct { int y; } box_t;
+static int lift(struct crane *c, int (*by)(int)) { return 0; }
+char *name_of(struct crane c) { return 0; }
+"""
+DEPOT_CPP = """namespace depot {
+struct Later;
+class Crane {
+ public:
+  int &lift() { return load; }
+  int load;
+};
+using Load = int;
+}
+int depot::Crane::drop() { return 0; }
+"""
 FILES = {
     "depot.rb": (
         "module Depot\n  class Crane\n    def lift; end\n    def self.all; end\n  end\nend\n",
@@ -62,6 +85,40 @@ FILES = {
         "struct Crane;\nimpl Crane {\n    fn lift() {}\n}\n",
         [("Crane", "struct", 1, None), ("lift", "function", 3, None)],
     ),
+    "module.ts": (
+        MODULE_TS,
+        [
+            ("MOST", "constant", 1, None),
+            ("pick", "function", 1, None),
+            ("drop", "function", 3, None),
+            ("Yard", "class", 4, None),
+        ],
+    ),
+    "module.py": (
+        "MOST: int = 3\nlower = 4\ndef lift():\n    INNER = 5\nclass Crane:\n    OWN = 6\n",
+        [("MOST", "constant", 1, None), ("lift", "function", 3, None), ("Crane", "class", 5, None)],
+    ),
+    "depot.c": (
+        DEPOT_C,
+        [
+            ("HOIST", "function", 1, None),
+            ("crane", "struct", 2, None),
+            ("yard", "enum", 3, None),
+            ("box_t", "type", 4, None),
+            ("lift", "function", 5, None),
+            ("name_of", "function", 6, None),
+        ],
+    ),
+    "depot.cpp": (
+        DEPOT_CPP,
+        [
+            ("depot", "namespace", 1, None),
+            ("Crane", "class", 3, "depot"),
+            ("lift", "function", 5, "Crane"),
+            ("Load", "type", 8, "depot"),
+            ("depot::Crane::drop", "function", 10, None),
+        ],
+    ),
     "depot.sh": ("lift() { :; }\n", [("lift", "function", 1, None)]),
 }
 ABSENT = tuple(
@@ -78,6 +135,8 @@ ABSENT = tuple(
         "go",
         "rust",
         "bash",
+        "c",
+        "cpp",
     )
 )
 
@@ -96,6 +155,15 @@ async def test_what_a_file_declares_without_a_server(tmp_path, path):
         assert [one["name"] for one in (await desk.lsp("symbols", path=path, query=name))["symbols"]] == [
             name
         ]
+
+
+async def test_the_place_of_a_symbol_is_that_of_its_name(tmp_path):
+    async with code_desk(tmp_path, declarations=Declarations(project=ABSENT)) as desk:
+        desk.put("A.java", "class A {\n  @Deprecated\n  void e() {}\n}\n")
+        desk.put("d.py", "def d(): ...\n")
+        for path, place in (("A.java", (3, 7)), ("d.py", (1, 4))):
+            found = (await desk.lsp("symbols", path=path))["symbols"][-1]
+            assert (found["line"], found["character"]) == place
 
 
 async def test_what_no_syntax_is_known_for_says_that_there_is_no_server(tmp_path):

@@ -48,7 +48,7 @@ async def test_view_no_bound_issue(desk: ChecklistDesk) -> None:
     for action, params in (("view", {}), ("add", {"items": ["x"]}), ("start", {"content": "x"})):
         refused = await unbound.refused(action, **params)
         assert refused.code == "no_bound_issue"
-        assert "PATCH /api/v1/sessions/ses_00002" in str(refused.error_text)
+        assert "ask the operator to bind the session" in str(refused.error_text)
     assert await desk.rows_of() == []
 
 
