@@ -79,13 +79,18 @@ BRIDGE_EVENTS = Counter(
     ("event", "name"),
 )
 
+NOTIFICATIONS = Counter("kaged_notifications", "What became of notifications.", ("channel", "outcome"))
+
 LOOP_LAG_SECONDS = Histogram(
     "kaged_event_loop_lag_seconds",
     "How late the event loop was, looked at twice a second.",
     bounds=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0),
 )
 
-COUNTERS = (RUNS, MODEL_CALLS, TOKENS, COST, TOOL_CALLS, DELEGATIONS, COMPACTIONS, BRIDGE_EVENTS)
+COUNTERS = (
+    *(RUNS, MODEL_CALLS, TOKENS, COST, TOOL_CALLS, DELEGATIONS, COMPACTIONS, BRIDGE_EVENTS),
+    NOTIFICATIONS,
+)
 HISTOGRAMS = (RUN_SECONDS, MODEL_SECONDS, FIRST_TOKEN_SECONDS, TOOL_SECONDS, LOOP_LAG_SECONDS)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.errors import KagedError
+from app.harness.attempts.record import GIVEN_UP
 from app.harness.changes.service import Changes
 from app.harness.workflows.endings import cost_of, ending_at_rest
 from app.ids import now_ms
@@ -23,7 +24,7 @@ from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
 AttemptStateName = Literal[
-    "making",
+    "creating",
     "queued",
     "running",
     "waiting",
@@ -35,7 +36,7 @@ AttemptStateName = Literal[
     "idle",
 ]
 _CHECKED: frozenset[AttemptStateName] = frozenset({"succeeded", "failed"})
-AT_WORK: frozenset[AttemptStateName] = frozenset({"making", "queued", "running", "waiting", "checking"})
+AT_WORK: frozenset[AttemptStateName] = frozenset({"creating", "queued", "running", "waiting", "checking"})
 SINCE = "start"
 MOST_RUNS = 100
 
@@ -80,6 +81,12 @@ class Comparison:
         return any(one.state in AT_WORK for one in self.items)
 
     @property
+    def given_up(self) -> bool:
+        """Whether no attempt is left to be picked: all were discarded one by one, or their branches kept."""
+        states = {None if one.workspace is None else one.workspace.state for one in self.items}
+        return WorkspaceState.DISCARDED.value in states and states <= GIVEN_UP
+
+    @property
     def tokens(self) -> int:
         return sum(one.usage.total for one in self.items)
 
@@ -100,7 +107,7 @@ def new_comparison(
     return Comparison(
         group,
         [
-            Compared(attempt, session, workspace, "making", None, attempt.model, Usage(), None, 0)
+            Compared(attempt, session, workspace, "creating", None, attempt.model, Usage(), None, 0)
             for attempt, session, workspace in rows
         ],
     )
@@ -124,7 +131,7 @@ async def counted(changes: Changes, one: Compared) -> ChangeCounts | None:
     """Return how much an attempt has changed; None where there are no files to look at."""
     workspace = one.workspace
     gone = workspace is None or workspace.removed_at is not None
-    if gone or one.state == "making":
+    if gone or one.state == "creating":
         return None
     try:
         found = await changes.list(one.session, SINCE)
@@ -169,7 +176,7 @@ def _state(
     uow: UnitOfWork, attempt: Attempt, session: SessionRow, workspace: Workspace | None
 ) -> tuple[AttemptStateName, str | None]:
     if workspace is not None and workspace.state == WorkspaceState.CREATING.value:
-        return "making", None
+        return "creating", None
     if session.state == SessionState.QUEUED.value:
         return "queued", None
     if uow.interactions.pending(session.id):

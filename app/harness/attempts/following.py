@@ -23,6 +23,7 @@ from app.storage.unit_of_work import UnitOfWork
 log = logging.getLogger("kaged.attempts")
 
 _MOVES = frozenset({"session.state", "run.ended"})
+_OVER = frozenset({AttemptsState.PICKED.value, AttemptsState.DISCARDED.value})
 _CHECKED_AFTER = (WorkflowRunState.SUCCEEDED, WorkflowRunState.FAILED)
 
 
@@ -108,7 +109,7 @@ class Following:
 
     async def _look_at(self, session_id: str) -> None:
         seen = await self._record.storage.read(lambda uow: _seen(uow, session_id))
-        if seen is None or seen.group.state == AttemptsState.PICKED.value:
+        if seen is None or seen.group.state in _OVER:
             self._followed.discard(session_id)
             await self._checks.stop(session_id)
             return

@@ -1,26 +1,26 @@
-"""Picking one attempt: it is merged, and the others are discarded.
+"""Picking one attempt: it is merged, and the others are discarded; or discarding all.
 
-Owns: the order, and its journal: what the end of the daemon interrupts is finished when the merge was carried
-out, and otherwise taken back. Never: merging or discarding a workspace.
+Owns: the order, and its journal, which one step at a time has claimed: a pick that the end of the daemon
+interrupts is finished when the merge was carried out, and otherwise taken back; a discard is finished. Never:
+merging or discarding a workspace.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.harness.attempts.checks import Checks
-from app.harness.attempts.record import AttemptRecord
+from app.harness.attempts.record import AttemptRecord, in_progress
 from app.harness.issues.author import Author
 from app.harness.sessions.session_manager import SessionManager
 from app.harness.workflows.service import WorkflowService
 from app.harness.workspaces.merging import Merged, MergeWish
 from app.harness.workspaces.service import CHECK_RUNNING, SESSION_RUNNING, Workspaces
-from app.keyed_locks import KeyedLocks
 from app.states import AttemptsState, CheckState, WorkspaceState
 from app.storage.models import Attempt, AttemptGroup, Workspace
 
@@ -58,31 +58,51 @@ class Picking:
         self._workspaces = workspaces
         self._workflows = workflows
         self._checks = checks
-        self._locks: KeyedLocks[str] = KeyedLocks()
+        self._under_way: set[str] = set()
 
     async def pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         """Merge one attempt, then discard the others; nothing is discarded when the merge is refused. With
         `dry_run` only say what that does. One that is picked stays so. Raises `NotFound`, and `Conflict` as a
-        merge does."""
-        async with self._locks.holding(group_id):
+        merge does, or while another pick is under way."""
+        if wish.dry_run:
             return await self._pick(group_id, session_id, wish, actor)
+        with self._alone(group_id):
+            return await self._pick(group_id, session_id, wish, actor)
+
+    @contextmanager
+    def _alone(self, group_id: str) -> Iterator[None]:
+        """Let no other step begin in a group. Raises `Conflict` when one is under way here."""
+        if group_id in self._under_way:
+            raise in_progress(group_id)
+        self._under_way.add(group_id)
+        try:
+            yield
+        finally:
+            self._under_way.discard(group_id)
 
     async def _pick(self, group_id: str, session_id: str, wish: MergeWish, actor: str) -> Picked:
         group = await self._record.group(group_id)
         attempts = await self._record.attempts(group_id)
         if session_id not in {one.session_id for one in attempts}:
             raise NotFound(f"{session_id} is not one of the attempts {group_id}.", reason="not_an_attempt")
-        if group.state == AttemptsState.PICKING.value:  # an earlier one could not be finished
-            await self._settle(group_id, actor)
-            group = await self._record.group(group_id)
+        if group.state == AttemptsState.PICKING.value:
+            if wish.dry_run:  # it writes nothing
+                raise in_progress(group_id)
+            group = await self._taken_up(group, actor)
         if group.state == AttemptsState.PICKED.value:
             return self._picked_before(group, session_id, wish)
+        if group.state == AttemptsState.DISCARDED.value:
+            raise Conflict(
+                f"The attempts {group_id} are discarded. Restore the workspace of {session_id} (undo the "
+                "discard) and merge that.",
+                reason="attempts_discarded",
+            )
         row = await self._workspaces.of_session(session_id)
         others = await self._to_discard(attempts, session_id)
         if wish.dry_run:
             return Picked(group, await self._workspaces.merge(row, wish, actor), others)
         journal = {"session_id": session_id, "merged_at": _merged_at(row), "by": actor}
-        await self._record.move(group_id, AttemptsState.PICKING, {"journal": journal})
+        await self._record.picking(group_id, journal)
         try:
             await self._checks.stop(session_id, CheckState.NONE)
             merged = await self._workspaces.merge(row, wish, actor)
@@ -104,14 +124,47 @@ class Picking:
             )
         return Picked(group, Merged(wish.into), ())
 
+    async def discard(self, group_id: str, actor: str) -> None:
+        """Stop all attempts of a group, and discard their workspaces: none is picked any more. Raises
+        `Conflict` when one is picked, or while a pick is under way."""
+        with self._alone(group_id):
+            group = await self._record.group(group_id)
+            if group.state == AttemptsState.PICKING.value:
+                group = await self._taken_up(group, actor)
+            if group.state == AttemptsState.PICKED.value:
+                raise Conflict(
+                    f"{group.picked_session_id} is picked, and the others are discarded already.",
+                    reason="already_picked",
+                    details={"picked_session_id": group.picked_session_id},
+                )
+            if group.state == AttemptsState.OPEN.value:
+                group = await self._record.discarding(group_id, actor)
+            if group.journal is not None:
+                await self._finish_discard(group_id, actor)
+
     async def recover(self, project_id: str | None = None) -> None:
-        """Finish or take back the picks that the end of the daemon interrupted. The merges of workspaces are
-        recovered before."""
-        for group, _ in await self._record.in_state(AttemptsState.PICKING, project_id):
+        """Finish or take back what the end of the daemon interrupted. The merges of workspaces are recovered
+        before."""
+        for group in await self._record.unfinished(project_id):
             try:
-                await self._settle(group.id, str((group.journal or {}).get("by", DAEMON)))
+                await self._go_on(group)
             except KagedError as problem:
-                log.warning("the pick of %s could not be finished: %s", group.id, problem.message)
+                log.warning("what %s was in could not be finished: %s", group.id, problem.message)
+
+    async def _go_on(self, group: AttemptGroup) -> None:
+        actor = str((group.journal or {}).get("by", DAEMON))
+        with self._alone(group.id):
+            if group.state == AttemptsState.PICKING.value:
+                await self._taken_up(group, actor)
+            else:
+                await self._finish_discard(group.id, actor)
+
+    async def _taken_up(self, group: AttemptGroup, actor: str) -> AttemptGroup:
+        """Claim a pick that was cut off, and finish it or take it back. Raises `Conflict` when somebody else
+        has claimed it."""
+        await self._record.claim(group)
+        await self._settle(group.id, actor)
+        return await self._record.group(group.id)
 
     async def _settle(self, group_id: str, actor: str, *, refused: bool = False) -> None:
         """Finish a pick whose merge was carried out, and take any other back. One whose merge is still under
@@ -132,17 +185,26 @@ class Picking:
         return await self._record.move(group_id, AttemptsState.OPEN, {"journal": None})
 
     async def _finish(self, group_id: str, session_id: str, actor: str) -> AttemptGroup:
+        # When this raises, the group stays `picking`: the next pick, or start, tries again.
+        await self._discard_all(group_id, actor, but=session_id)
+        return await self._record.picked(group_id, session_id, actor)
+
+    async def _finish_discard(self, group_id: str, actor: str) -> None:
+        await self._discard_all(group_id, actor)
+        await self._record.finished(group_id)
+
+    async def _discard_all(self, group_id: str, actor: str, *, but: str | None = None) -> None:
+        """Discard the attempts of a group, each if possible; raise what the first failed with."""
         failures: list[KagedError] = []
         for attempt in await self._record.attempts(group_id):
-            if attempt.session_id != session_id:
+            if attempt.session_id != but:
                 try:
                     await self._discard(attempt, actor)
                 except KagedError as problem:  # it keeps no other from being discarded
                     log.warning("%s could not be discarded: %s", attempt.session_id, problem.message)
                     failures.append(problem)
         if failures:
-            raise failures[0]  # the group stays `picking`: the next pick, or start, tries again
-        return await self._record.picked(group_id, session_id, actor)
+            raise failures[0]
 
     # -- the others -------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ class Attempts:
         """Finish what the end of the daemon interrupted; in one project when given. Workspaces and sessions
         have been recovered."""
         await self._picking.recover(project_id)
+        await self._record.end_given_up(project_id)
         await self._following.start(project_id)
         await self._go_on(project_id)
 
@@ -154,6 +155,11 @@ class Attempts:
         for end in ends:  # each was tried: one that fails keeps no other from being stopped
             if end is not None:
                 raise end
+        return await self.get(group_id)
+
+    async def discard(self, group_id: str, actor: str) -> Comparison:
+        """As `Picking.discard`; return what became of the attempts."""
+        await self._to_its_end(self._picking.discard(group_id, actor))
         return await self.get(group_id)
 
     async def stop_checks(self, project_id: str) -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from app.harness.checkpoints.stored_objects import LINK, TreeEntry
+from app.workspace.file_status import ChangeStatus
 
-Status = Literal["added", "modified", "deleted", "renamed", "mode"]
 MOST_ALIKE = 200
 """So many deleted and so many added files are looked through for similar ones."""
 
@@ -29,7 +28,7 @@ class Changed:
     old_path: bytes | None = None
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ChangeStatus:
         if self.old_path is not None:
             return "renamed"
         if self.then is None:

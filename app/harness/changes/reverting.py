@@ -270,6 +270,9 @@ class Reverts:
         await asyncio.to_thread(remove_leftovers, workspace, plan)
         found = await self._worktrees.read(root, [os.fsencode(one.path) for one in plan])
         now = {one.path: found.get(os.fsencode(one.path), (None, b""))[0] for one in plan}
+        # Another daemon may have written them, with the objects in its own data folder.
+        for _, content in found.values():
+            await asyncio.to_thread(objects.keep, content)
         if not any(now[one.path] == one.then for one in plan):
             await self._storage.write(
                 lambda uow: (

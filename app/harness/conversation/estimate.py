@@ -59,10 +59,26 @@ def estimate_message(message: ModelMessage) -> int:
 
 @dataclass(slots=True)
 class Counted:
-    """How many entries were counted, and about how many tokens the visible ones of them are."""
+    """How many entries were counted, and about how many tokens the visible ones of them are; `results` are
+    those of results of tools alone."""
 
     entries: int = 0
     tokens: int = 0
+    results: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """What each request of an agent has beside its messages, and about how many tokens that is."""
+
+    system: Sequence[SystemBlock]
+    tools: Sequence[ToolSpec]
+    system_tokens: int
+    tools_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.system_tokens + self.tools_tokens
 
 
 class ConversationEstimate:
@@ -73,7 +89,7 @@ class ConversationEstimate:
 
     def __init__(self) -> None:
         self._factor = 1.0
-        self._fixed: tuple[Sequence[SystemBlock], Sequence[ToolSpec], int] | None = None
+        self._fixed: _Fixed | None = None
 
     def request(self, messages: int, system: Sequence[SystemBlock], tools: Sequence[ToolSpec]) -> int:
         """Return the estimated tokens of a request; `messages` is what `estimate_message` counted."""
@@ -81,11 +97,21 @@ class ConversationEstimate:
 
     def with_messages(self, messages: int) -> int:
         """Return the tokens of a request like the last one with so many counted for its messages."""
-        return int((messages + (self._fixed[2] if self._fixed is not None else 0)) * self._factor)
+        return int((messages + self._last_fixed) * self._factor)
 
     def room(self, total: int) -> int:
         """Return how much of `total` is left for messages, as `estimate_message` counts them."""
-        return int(total / self._factor) - (self._fixed[2] if self._fixed is not None else 0)
+        return int(total / self._factor) - self._last_fixed
+
+    def shares(self, counted: Counted) -> dict[str, int]:
+        """Return about how many tokens of the last request were what, before any calibration."""
+        fixed = self._fixed
+        return {
+            "system": 0 if fixed is None else fixed.system_tokens,
+            "tools": 0 if fixed is None else fixed.tools_tokens,
+            "messages": counted.tokens - counted.results,
+            "results": counted.results,
+        }
 
     def calibrate(self, estimated: int, reported: int) -> None:
         """Move the factor towards what the provider counted (both are tokens of one request)."""
@@ -95,9 +121,16 @@ class ConversationEstimate:
 
     def _fixed_part(self, system: Sequence[SystemBlock], tools: Sequence[ToolSpec]) -> int:
         """Count system prompt and tools once for each distinct pair of objects."""
-        if self._fixed is None or self._fixed[0] is not system or self._fixed[1] is not tools:
-            count = sum(estimate_text(block.text) for block in system)
+        if self._fixed is None or self._fixed.system is not system or self._fixed.tools is not tools:
             sent = (tool for tool in tools if tool.loading == "full")
-            count += sum(estimate_text(t.description) + len(str(t.parameters)) // 4 for t in sent)
-            self._fixed = (system, tools, count)
-        return self._fixed[2]
+            self._fixed = _Fixed(
+                system,
+                tools,
+                sum(estimate_text(block.text) for block in system),
+                sum(estimate_text(t.description) + len(str(t.parameters)) // 4 for t in sent),
+            )
+        return self._fixed.tokens
+
+    @property
+    def _last_fixed(self) -> int:
+        return 0 if self._fixed is None else self._fixed.tokens

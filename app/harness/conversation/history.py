@@ -126,6 +126,7 @@ class History:
             replaced.prune(entry.pruned)
         if self._counted.entries == len(self.entries):
             self._counted.tokens += replaced.tokens - entry.tokens
+            self._counted.results += replaced.tokens - entry.tokens
         self.entries[-1], self.messages[-1], self.visible[-1] = replaced, message, replaced.shown
         self._in_words.forget()
         self._in_words.look_at(message)
@@ -146,12 +147,18 @@ class History:
 
     def tokens(self) -> int:
         """Return about how many tokens the visible messages are; each is counted once."""
+        return self.counted().tokens
+
+    def counted(self) -> Counted:
+        """Return how the visible messages were counted; it grows with the history."""
         counted = self._counted
-        for index in range(counted.entries, len(self.entries)):
-            if self._is_shown(index):
-                counted.tokens += self.entries[index].tokens
+        for entry in (
+            self.entries[at] for at in range(counted.entries, len(self.entries)) if self._is_shown(at)
+        ):
+            counted.tokens += entry.tokens
+            counted.results += entry.tokens if entry.role == "tool" else 0
         counted.entries = len(self.entries)
-        return counted.tokens
+        return counted
 
     def shown_to(self, *, images: bool) -> tuple[list[ModelMessage], EncodingCache]:
         """Return what a model is sent that takes images or not: pictures that tools gave are put in

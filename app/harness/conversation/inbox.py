@@ -80,13 +80,20 @@ class Inbox:
         for waiting in (self._queued, self._steers, self._held):
             waiting[:] = [row if one.id == row.id else one for one in waiting]
 
+    def move(self, row: Message) -> None:
+        """Let a message that still waits do so in another way: the last of its kind."""
+        if row.id in self:
+            self.remove({row.id})
+            self._waiting_like(row).append(row)
+
     def put_back(self, row: Message) -> None:
         """Let a message wait again that was taken away; ids are in the order of time."""
-        waiting = self._held if row.delivery == "held" else self._queued
-        if row.delivery == "steer":
-            waiting = self._steers
+        waiting = self._waiting_like(row)
         waiting.append(row)
         waiting.sort(key=lambda one: one.id)
+
+    def _waiting_like(self, row: Message) -> list[Message]:
+        return {"held": self._held, "steer": self._steers}.get(row.delivery, self._queued)
 
     def remove(self, ids: Collection[str]) -> None:
         """Forget messages that have entered the conversation."""

@@ -118,7 +118,7 @@ def _wanted(spec: WorkflowInput) -> str:
         "integer": "a whole number",
         "boolean": "true or false",
         "url": "an address that begins with http:// or https://",
-        "file": "the id of an upload, `upl_...` (POST /api/v1/uploads)",
+        "file": "an uploaded file: its id, `upl_...`",
     }
     return f"one of {', '.join(spec.options or ())}" if spec.type == "enum" else words[spec.type]
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import ToolError
-from app.harness.files.git_status import RepositoryStatus, Word
+from app.harness.files.git_status import RepositoryStatus
 from app.harness.files.listing import Entry, Kind
 from app.workspace import Workspace
 from app.workspace.any_names import address_of, shown
+from app.workspace.file_status import EntryStatus
 
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999: later times cannot be written."""
@@ -43,7 +44,7 @@ class DetailedEntry:
     ignored: bool
     readable: bool
     target: LinkTarget | None
-    git: Word | None
+    git: EntryStatus | None
     old_path: str | None
     changes: Mapping[str, int]
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
+from app.workspace.file_status import EntryStatus
 from app.workspace.own_places import is_own
 
-Word = Literal["modified", "added", "deleted", "renamed", "conflicted", "untracked"]
-"""How a file differs from the last commit; `added` is new in the index."""
 State = Literal["ok", "none", "pending", "unavailable"]
 
 ARGUMENTS = (
@@ -30,7 +29,7 @@ ARGUMENTS = (
 class FileStatus:
     """The word for a file; `old_path` is where a renamed one was, relative to the project."""
 
-    word: Word
+    word: EntryStatus
     old_path: str | None = None
 
 
@@ -88,7 +87,7 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def _word(line: StatusLine) -> Word:
+def _word(line: StatusLine) -> EntryStatus:
     if line.marks == UNTRACKED:
         return "untracked"
     if line.is_conflict:

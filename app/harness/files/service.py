@@ -173,6 +173,17 @@ class ProjectFileViews:
 
         return await self._run(address, work)
 
+    async def located(self, address: FileAddress, *, secrets: bool) -> str:
+        """Return the path of a file from the root, links followed. Raises `KagedError`, as `open` does."""
+        workspace = self._workspace(await self._roots.root_of(address.project_id, address.session_id))
+
+        def work() -> str:
+            with workspace.open(address.path) as opened:
+                _check_file(opened, secrets=secrets)
+                return "/".join(opened.parts)
+
+        return await self._run(address, work)
+
     async def text(self, address: FileAddress, *, offset: int, limit: int, secrets: bool) -> Text:
         """Return up to `limit` lines of a text file from line `offset` on, counted from 1. Raises
         `KagedError`."""
@@ -199,24 +210,15 @@ class ProjectFileViews:
         times: dict[str, int | None] = {}
 
         def accepts(path: str) -> bool:
-            """Look at what is to be shown once more; closed places are not."""
-            if not workspace.may_read(tuple(path.split("/"))):
-                return False
-            try:
-                status = os.lstat(f"{root}/{path}")
-            except OSError:
-                return False
-            times[path] = modified_at(status)
-            linked = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
-            return not linked or (status.st_dev, status.st_ino) not in workspace.closed_with_further_names()
+            status = status_if_shown(workspace, root, path)
+            if status is not None:
+                times[path] = modified_at(status)
+            return status is not None
 
         try:
             found = await self._names.find_names(root, query, limit, accepts)
-        except ToolError as problem:
-            raise _as_client_sees(problem) from None
-        except OSError as problem:
-            message = f"The project cannot be searched: {problem.strerror}."
-            raise Conflict(message, reason="io_error") from None
+        except (ToolError, OSError) as problem:
+            raise not_searched(problem) from None
         names = [FoundName.of(hit, times[hit.path]) for hit in found.hits]
         return FoundNames(names, found.searched, found.is_whole)
 
@@ -238,7 +240,7 @@ class ProjectFileViews:
                 stop.set()
             raise
         except ToolError as problem:
-            raise _as_client_sees(problem) from None
+            raise as_client_sees(problem) from None
 
     def _keep(self, key: tuple[Path, str, int, bool], kept: _Kept) -> None:
         """Keep a listing while all changes to it are seen."""
@@ -275,13 +277,36 @@ def _check_file(opened: Opened, *, secrets: bool) -> None:
         )
 
 
+def not_searched(problem: ToolError | OSError) -> KagedError:
+    """Return the error of a list of files that cannot be made."""
+    if isinstance(problem, ToolError):
+        return as_client_sees(problem)
+    return Conflict(f"The project cannot be searched: {problem.strerror}.", reason="io_error")
+
+
+def status_if_shown(workspace: Workspace, root: Path, path: str) -> os.stat_result | None:
+    """Look at what is to be shown once more; closed places are not shown. Blocks."""
+    if not workspace.may_read(tuple(path.split("/"))):
+        return None
+    try:
+        status = os.lstat(f"{root}/{path}")
+    except OSError:
+        return None
+    linked = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
+    if linked and (status.st_dev, status.st_ino) in workspace.closed_with_further_names():
+        return None
+    return status
+
+
 _FORBIDDEN = frozenset({"capability_denied", "access_denied", "secret_file"})
 
 
-def _as_client_sees(problem: ToolError) -> KagedError:
+def as_client_sees(problem: ToolError) -> KagedError:
     """Return the error of a file tool as one of the interface."""
     message = problem.message.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    message = f"{message[:1].upper()}{message[1:]}."
+    # A path at the begin keeps its letters.
+    begins = message.startswith(f"{problem.detail.get('path')}: ")
+    message = f"{message}." if begins else f"{message[:1].upper()}{message[1:]}."
     if problem.code == "file_not_found":
         return NotFound(message, reason="file_not_found")
     if problem.code == "invalid_path":

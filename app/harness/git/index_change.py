@@ -3,8 +3,9 @@
 Owns: the lock, the copy, the note by which a change that was cut off is ended later, and leaving nothing of
 it behind. Never: what is changed. Everything here blocks.
 
-git works on the copy (`GIT_INDEX_FILE`). The lock is a link to a file with a name of ours, so that it is
-known for ours beside a lock of somebody else, also after the daemon was killed.
+git works on the copy (`GIT_INDEX_FILE`). The lock is a link to a file with a name of ours, the mark, so that
+it is known for ours beside a lock of somebody else, also after the daemon was killed. The mark says what the
+note says: a daemon that takes the project over has other notes.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from app.harness.git.ref_change import is_plain
 from app.harness.git.refusals import locked
+from app.process_stat import STARTED, STATE, process_stat
 from app.tools.processes.git_commands import GitProblem
-from app.workspace.repository import RepositoryFolders, first_line
+from app.workspace.repository import RepositoryFolders, first_line, repository_folders
 
 INDEX = "index"
 LOCK = "index.lock"
 OWN_NAME = "kaged-"
 """How the names of files begin that a change has in the repository's folder while it goes on."""
+_MOST_OF_A_MARK = 64 * 1024
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -36,11 +40,19 @@ class IndexChange:
     """One change. Use as a context manager; without `install` the index stays as it was."""
 
     def __init__(
-        self, folders: RepositoryFolders, notes: Path, *, moves_head: bool = False, ref: str | None = None
+        self,
+        folders: RepositoryFolders,
+        root: Path,
+        notes: Path,
+        *,
+        moves_head: bool = False,
+        ref: str | None = None,
     ) -> None:
-        """`notes` is the daemon's folder for changes under way. With `moves_head` the index belongs to the
-        new HEAD: once that has moved, the change is completed whatever happens. `ref` is one that is made."""
+        """`root` is the project's folder, `notes` the daemon's folder for changes under way. With
+        `moves_head` the index belongs to the new HEAD: once that has moved, the change is completed whatever
+        happens. `ref` is one that is made."""
         self.folders = folders
+        self._root = root
         self._name = f"{OWN_NAME}{secrets.token_hex(8)}"
         self._notes = notes
         self._moves_head = moves_head
@@ -69,17 +81,16 @@ class IndexChange:
             "own": os.fsdecode(own),
             "common": os.fsdecode(self.folders.common),
             "top": os.fsdecode(self.folders.top),
+            "root": os.path.realpath(self._root),
+            "process": _this_process(),
             "head": _head_state(self.folders),
             "moves_head": self._moves_head,
             "refs": [ref for ref in (_head_ref(own), self._ref) if ref is not None],
         }
         try:
             self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._note.open("w", encoding="utf-8") as file:
-                json.dump(note, file)
-                file.flush()
-                os.fsync(file.fileno())
-            _take_lock(own, self.beside("lock"))
+            _write(self._note, note)
+            _take_lock(own, self.beside("lock"), note)
             copy_index(own / INDEX, self.copy)
         except BaseException as problem:
             end_change(self._note)
@@ -125,30 +136,84 @@ def end_changes(notes: Path) -> None:
         end_change(note)
 
 
+def end_changes_at(root: Path) -> None:
+    """End the changes in the project at `root` that its owner has left: a daemon that was killed, and whose
+    notes are elsewhere. What their marks say of places is not believed."""
+    folders = repository_folders(root)
+    if folders is None:
+        return
+    for mark in sorted(folders.own.glob(f"{OWN_NAME}*.lock")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found = _read_mark(mark)
+            if found["root"] == os.path.realpath(root) and not _is_alive(found["process"]):
+                _end(folders, mark.stem, found, mark.lstat().st_mtime)
+
+
 def end_change(note: Path) -> None:
     """End one change: complete it when HEAD has moved with it, else undo it; leave no lock of it."""
-    try:
+    # The repository may be gone, or the note was cut off before anything was done.
+    with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(note.read_text(encoding="utf-8"))
         folders = RepositoryFolders(*(Path(found[name]) for name in ("top", "own", "common")))
-        lock = folders.own / LOCK
-        copy = folders.own / f"{note.stem}.index"
-        if _is_ours(lock, folders.own / f"{note.stem}.lock"):
-            if found["moves_head"] and found["head"] != _head_state(folders):
-                with suppress(OSError):
-                    _install(folders.own, copy)
-            lock.unlink(missing_ok=True)
-            _unlock_refs(folders, note, found["refs"])
-        for leftover in folders.own.glob(f"{note.stem}.*"):
-            leftover.unlink(missing_ok=True)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # the repository is gone, or the note was cut off before anything was done
+        _end(folders, note.stem, found, note.stat().st_mtime)
     with suppress(OSError):
         note.unlink(missing_ok=True)
 
 
-def _take_lock(own: Path, mark: Path) -> None:
+def _end(folders: RepositoryFolders, name: str, found: Mapping[str, Any], began: float) -> None:
+    """End the change `name`, which began at this time."""
+    lock, copy = folders.own / LOCK, folders.own / f"{name}.index"
+    if _is_ours(lock, folders.own / f"{name}.lock"):
+        if found["moves_head"] and found["head"] != _head_state(folders):
+            with suppress(OSError):
+                _install(folders.own, copy)
+        lock.unlink(missing_ok=True)
+        _unlock_refs(folders, began, found["refs"])
+    for leftover in folders.own.glob(f"{name}.*"):
+        leftover.unlink(missing_ok=True)
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as opened:
+        opened.write(json.dumps(content).encode())
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _read_mark(mark: Path) -> dict[str, Any]:
+    """Return what a mark says. Raises as `open` and `json.loads`; `ValueError` for what is no mark."""
+    with open(os.open(mark, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError
+        found = json.loads(file.read(_MOST_OF_A_MARK))
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
+
+
+def _this_process() -> list[str]:
+    """Return what tells this process from every other one, also of an earlier start of the machine."""
+    return [_boot(), str(os.getpid()), _began(os.getpid())]
+
+
+def _is_alive(process: list[str]) -> bool:
+    """Tell whether a process of this machine is there yet; of another machine's, its lease has told."""
+    boot, pid, began = process
+    return boot == _boot() and bool(began) and _began(int(pid)) == began
+
+
+def _boot() -> str:
+    return first_line(Path("/proc/sys/kernel/random/boot_id")) or ""
+
+
+def _began(pid: int) -> str:
+    fields = process_stat(pid)
+    return "" if fields is None or fields[STATE] == b"Z" else fields[STARTED].decode()
+
+
+def _take_lock(own: Path, mark: Path, note: Mapping[str, Any]) -> None:
     """Hold git's lock of the index by a link to the file `mark`. Raises `Conflict` (`index_locked`)."""
-    mark.touch(mode=0o600, exist_ok=False)
+    _write(mark, note)
     try:
         os.link(mark, own / LOCK)
     except FileExistsError:
@@ -187,10 +252,9 @@ def _install(own: Path, copy: Path) -> None:
     os.replace(copy, own / INDEX)
 
 
-def _unlock_refs(folders: RepositoryFolders, note: Path, refs: list[str]) -> None:
+def _unlock_refs(folders: RepositoryFolders, began: float, refs: list[str]) -> None:
     """Remove the locks of HEAD and its branch that a killed git has left since the change began. Their own
     programs hold such locks for moments only."""
-    began = note.stat().st_mtime
     for lock in _ref_locks(folders, refs):
         with suppress(OSError):
             if lock.lstat().st_mtime >= began - 0.01:

@@ -15,10 +15,11 @@ from app.harness.git.branches import Branch
 from app.harness.git.committing import Committed, CommitWish
 from app.harness.git.hook_places import hook_places
 from app.harness.git.index_change import IndexChange, end_changes
+from app.harness.git.line_counts import NO_COUNTS, FileCounts, line_counts_of
 from app.harness.git.ref_change import end_ref_changes
 from app.harness.git.refusals import as_error
 from app.harness.git.repository import Repository
-from app.harness.git.status import GitStatus, status_of
+from app.harness.git.status import FileState, GitStatus, status_of
 from app.harness.git_output.hunks import FileDiff
 from app.keyed_locks import KeyedLocks
 from app.tools.processes.call_processes import CallProcesses
@@ -47,6 +48,14 @@ class ProjectGit:
     async def status(self, root: Path) -> GitStatus:
         async with self._repository(root) as repository:
             return await status_of(repository)
+
+    async def line_counts(self, root: Path, files: Sequence[FileState]) -> FileCounts:
+        """Count the lines of files of a status. What changes meanwhile, or is too much, has no counts."""
+        try:
+            repository = await Repository.open(self._processes, self._environment, root)
+            return await line_counts_of(repository, files)
+        except GitProblem:
+            return NO_COUNTS
 
     async def diff(self, root: Path, name: bytes, *, staged: bool) -> FileDiff:
         async with self._repository(root) as repository:
@@ -107,7 +116,7 @@ class ProjectGit:
         async with self._repository(root) as repository:
             folders = repository.folders
             async with self._locks.holding(folders.own):
-                change = IndexChange(folders, self._notes, moves_head=moves_head, ref=ref)
+                change = IndexChange(folders, root, self._notes, moves_head=moves_head, ref=ref)
                 beginning = asyncio.create_task(asyncio.to_thread(change.__enter__))
                 try:
                     await asyncio.shield(beginning)

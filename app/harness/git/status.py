@@ -14,11 +14,11 @@ from typing import Literal
 from app.harness.git.repository import Repository
 from app.harness.git_output.status import UNTRACKED, StatusLine, status_head, status_lines
 from app.tools.processes.git_commands import TooMuchOutput
+from app.workspace.file_status import FileStatus
 
-Change = Literal["added", "modified", "deleted", "renamed"]
 Operation = Literal["rebase", "am", "merge", "cherry_pick", "revert", "bisect"]
 
-_CHANGES: dict[str, Change] = {
+_CHANGES: dict[str, FileStatus] = {
     "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "added", "T": "modified",
 }  # fmt: skip
 _CONFLICTS = {
@@ -43,8 +43,8 @@ class FileState:
     the index to the working tree; `conflict` says how both sides changed it."""
 
     name: bytes
-    staged: Change | None = None
-    unstaged: Change | None = None
+    staged: FileStatus | None = None
+    unstaged: FileStatus | None = None
     untracked: bool = False
     conflict: str | None = None
     old_name: bytes | None = None

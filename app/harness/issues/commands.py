@@ -62,7 +62,9 @@ def as_tool_error(problem: KagedError) -> ToolError:
             rpc_code=RPC_INVALID_PARAMS,
         )
     code = str(problem.details.get("reason", problem.code))
-    return ToolError(code, problem.message, detail=problem.details)
+    # A route is for clients of the interface.
+    detail = {name: value for name, value in problem.details.items() if name != "route"}
+    return ToolError(code, problem.message, detail=detail)
 
 
 def no_bound_issue(session_id: str) -> ToolError:
@@ -70,7 +72,6 @@ def no_bound_issue(session_id: str) -> ToolError:
     return ToolError(
         "no_bound_issue",
         "This session is not bound to an issue, so it has no checklist. kaged.issue shows and files issues; "
-        "ask the operator to bind the session to one: "
-        f'PATCH /api/v1/sessions/{session_id} with {{"issue_number": N}}.',
+        "ask the operator to bind the session to one.",
         detail={"session_id": session_id},
     )

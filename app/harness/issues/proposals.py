@@ -9,14 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
+from app.events.issues import TodoProposed, TodoRejected
+from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.harness.issues.author import ROOT_AGENT_NAME, Author
 from app.harness.issues.checklist import Checklist, Hand
 from app.harness.issues.commands import Done
 from app.harness.issues.matching import folded, one_line
 from app.harness.issues.origins import decide
 from app.harness.issues.todos import TodoService, bound_issue
+from app.harness.stream.event_hub import EventHub
 from app.ids import new_id, now_ms
 from app.states import TodoProposalState
 from app.storage.models import Issue, TodoProposal
@@ -47,9 +51,10 @@ class Proposer:
 class TodoProposals:
     """The proposals of all sessions."""
 
-    def __init__(self, todos: TodoService, storage: Storage) -> None:
+    def __init__(self, todos: TodoService, storage: Storage, hub: EventHub) -> None:
         self.todos = todos
         self._storage = storage
+        self._hub = hub
 
     async def take(self, proposer: Proposer, items: Sequence[ProposedTodo]) -> None:
         """Keep what a subagent proposes, and put it on the list when it needs no review. Does not raise:
@@ -61,9 +66,12 @@ class TodoProposals:
         try:
             issue = await self._storage.read(lambda uow: bound_issue(uow, proposer.session_id))
             if proposer.at_once and issue is not None:
-                await self._put_on_list(issue, proposer, texts, done)
+                waits = await self._put_on_list(issue, proposer, texts, done)
             else:
-                await self._storage.write(lambda uow: _keep(uow, proposer, texts), durable=True)
+                waits = bool(await self._storage.write(lambda uow: _keep(uow, proposer, texts), durable=True))
+            if waits:
+                origin = Origin(proposer.run_id, proposer.agent_path, proposer.call_id)
+                await self._tell(proposer.session_id, TodoProposed(**_named(issue)), origin)
         except KagedError as problem:
             log.warning("the proposal of %s is not stored: %s", proposer.agent_path, problem.message)
 
@@ -84,8 +92,9 @@ class TodoProposals:
         if issue is None:
             raise Conflict(
                 "The session is bound to no issue, so there is no checklist to put it on. Bind the session "
-                "first: PATCH /api/v1/sessions/{id} with issue_number.",
+                "to an issue first.",
                 reason="no_bound_issue",
+                details={"route": "PATCH /api/v1/sessions/{session_id}"},
             )
 
         def statements(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
@@ -103,14 +112,26 @@ class TodoProposals:
         """Refuse a proposal. Raises `NotFound`, or `Conflict` when it is decided already."""
         hand = Hand(author.name, now_ms())
 
-        def statements(uow: UnitOfWork) -> TodoProposal:
-            return decide(uow, _required(uow, session_id, proposal_id), TodoProposalState.REJECTED, hand)
+        def statements(uow: UnitOfWork) -> tuple[TodoProposal, Issue | None]:
+            proposal = _required(uow, session_id, proposal_id)
+            return decide(uow, proposal, TodoProposalState.REJECTED, hand), bound_issue(uow, session_id)
 
-        return await self._storage.write(statements, durable=True)
+        rejected, issue = await self._storage.write(statements, durable=True)
+        await self._tell(session_id, TodoRejected(**_named(issue), proposal_id=proposal_id))
+        return rejected
+
+    async def _tell(self, session_id: str, event: EventPayload, origin: Origin = NO_ORIGIN) -> None:
+        """Publish what is stored already; who misses it reads it with the next event."""
+        try:
+            await (await self._hub.stream(session_id)).record([event], origin=origin)
+        except KagedError as problem:
+            log.warning("what was proposed in %s is not told: %s", session_id, problem.message)
 
     async def _put_on_list(
         self, issue: Issue, proposer: Proposer, texts: Sequence[str], done: set[str]
-    ) -> None:
+    ) -> bool:
+        """Put on the list what has room there; return whether something waits for a review."""
+        waiting: list[TodoProposal] = []
         author = Author(
             ROOT_AGENT_NAME, proposer.session_id, run_id=proposer.run_id, agent_path=proposer.agent_path
         )
@@ -122,7 +143,8 @@ class TodoProposals:
                 try:
                     made = checklist.add([proposal.content], kind=proposal.kind, origins=origins)
                 except ValidationFailed:
-                    continue  # it waits for a review: the list is full, or has this text as another kind
+                    waiting.append(proposal)  # the list is full, or has this text as another kind
+                    continue
                 decide(uow, proposal, TodoProposalState.ACCEPTED, checklist.hand)
                 taken += len(made)
                 for row in made:
@@ -132,6 +154,12 @@ class TodoProposals:
             return [Done("added", data)]
 
         await self.todos.change(issue.project_id, issue.number, author, statements)
+        return bool(waiting)
+
+
+def _named(issue: Issue | None) -> dict[str, Any]:
+    """Return how an event names an issue."""
+    return {"number": issue and issue.number, "project_id": issue and issue.project_id}
 
 
 def _keep(uow: UnitOfWork, proposer: Proposer, texts: Sequence[str]) -> list[TodoProposal]:

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from app.errors import KagedError
+from app.events.budgets import BudgetWarning
 from app.events.payload import EventPayload
-from app.events.union import BudgetWarning, RunEnded, RunStarted
+from app.events.union import RunEnded, RunStarted
+from app.harness.loop.budget_warnings import tell_of_time
 from app.harness.loop.loop import INTERACTION, AgentLoop, LoopOutcome
 from app.harness.loop.run_services import CallServices
+from app.harness.run.limits import WARN_AT
 from app.harness.run.meter import Meter
 from app.harness.run.run_context import RunContext
 from app.harness.run.task_ends import Spawn
@@ -31,6 +34,8 @@ log = logging.getLogger("kaged.run")
 
 PARENT = "parent"
 """Who stops a child when its parent's run ends before it."""
+_A_MOMENT = 0.01
+"""So much later than its time a limit is looked at, and found near."""
 
 
 class Owner(Protocol):
@@ -40,20 +45,36 @@ class Owner(Protocol):
 
 
 class RunClock:
-    """The wall time of a run, which stands still while the run waits for people."""
+    """The wall time of a run, which stands still while the run waits for people. `nearly_over` is called when
+    the limit is near."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, nearly_over: Callable[[], None]) -> None:
         self._meter = meter
+        self._nearly_over = nearly_over
         self._deadline: asyncio.Timeout | None = None
         self._stopped: tuple[float, float | None] | None = None
+        self._warning: asyncio.TimerHandle | None = None
 
     def bound(self, deadline: asyncio.Timeout | None) -> None:
         """Keep the deadline up to date from now on; None when the work is over."""
         self._deadline = deadline
+        self._warn_later() if deadline is not None else self._warn_no_more()
+
+    def _warn_later(self) -> None:
+        limit = self._meter.limits.walltime_seconds
+        left = None if limit is None else self._meter.started + WARN_AT * limit - time.monotonic()
+        if left is not None and left > 0:
+            self._warning = asyncio.get_running_loop().call_later(left + _A_MOMENT, self._nearly_over)
+
+    def _warn_no_more(self) -> None:
+        if self._warning is not None:
+            self._warning.cancel()
+            self._warning = None
 
     def stop(self) -> None:
         """Let no time count against the limit until `start`."""
         if self._stopped is None:
+            self._warn_no_more()
             until, deadline = None, self._deadline
             if deadline is not None and not deadline.expired():
                 until = deadline.when()
@@ -67,6 +88,8 @@ class RunClock:
         (since, until), self._stopped = self._stopped, None
         waited = time.monotonic() - since
         self._meter.started += waited
+        if self._deadline is not None:
+            self._warn_later()
         if until is not None and self._deadline is not None:
             self._deadline.reschedule(until + waited)
 
@@ -97,7 +120,7 @@ class ActiveRun:
         self.message: Message | None = None
         self.context = context
         self.stopped = Stop()
-        self.clock = RunClock(context.meter)
+        self.clock = RunClock(context.meter, lambda: tell_of_time(context))
         self._loop = loop
         self._calls = calls
         self._owner = owner

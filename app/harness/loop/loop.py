@@ -18,11 +18,11 @@ import orjson
 import xxhash
 
 from app.errors import KagedError, ValidationFailed
-from app.events.union import BudgetWarning
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.ports import CompactionServices
 from app.harness.conversation.history import Mark
 from app.harness.issues.reminder import TOOL, just_shown
+from app.harness.loop.budget_warnings import used_up
 from app.harness.loop.daemon_words import add_message
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
 from app.harness.loop.plan_note import plan_note
@@ -33,7 +33,6 @@ from app.harness.loop.turn import Turn, TurnOutcome
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.router import ProviderRouter
 from app.harness.run.compaction_requests import CompactionRequests
-from app.harness.run.limits import judge
 from app.harness.run.processor import PolicyViolation, ProcessorPipeline
 from app.harness.run.run_context import RunContext
 from app.harness.run.withholding import withhold
@@ -262,23 +261,8 @@ class AgentLoop:
             return LoopOutcome("succeeded", "max_steps")
         if run.controls.ending is not None:
             return LoopOutcome("succeeded", run.controls.ending)
-        for verdict in judge(run.meter.limits, run.meter.spent()):
-            key = f"{verdict.unit}:{verdict.reached}"
-            if key not in run.meter.warned:
-                run.meter.warned.add(key)
-                run.journal.record(
-                    BudgetWarning(
-                        unit=verdict.unit, limit=verdict.limit, used=verdict.used, reached=verdict.reached
-                    ),
-                    kept=True,
-                )
-            if verdict.reached:
-                return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
-        for above in run.meter.all_above():
-            used_up = next((one for one in judge(above.limits, above.spent()) if one.reached), None)
-            if used_up is not None:
-                return LoopOutcome("interrupted", f"budget_{used_up.unit}", pause="budget")
-        return None
+        unit = used_up(run)
+        return None if unit is None else LoopOutcome("interrupted", f"budget_{unit}", pause="budget")
 
     async def _take_late_note(self) -> None:
         """Add what language servers found after edits were answered."""

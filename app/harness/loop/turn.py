@@ -12,8 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.events.budgets import BudgetWarning
 from app.events.union import (
-    BudgetWarning,
     MessageDelta,
     MessageStart,
     MessageToolCall,
@@ -330,6 +330,7 @@ class Turn:
         pending = self.pending_calls() if stop_reason == "toolUse" else None
         mark_ready = pending.mark_ready() if pending is not None else None
         stats = end.stats.model_dump(by_alias=True) if end.stats else {}
+        stats["context"] = run.estimate.shares(run.history.counted())
         if run.meter.compactor_cost is not None:
             stats["compactor_cost"] = run.meter.compactor_cost.model_dump(by_alias=True)
             run.meter.compactor_cost = None

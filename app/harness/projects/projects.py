@@ -20,6 +20,8 @@ from app.harness.projects.prompts.store import PromptStore
 from app.harness.projects.session_roots import SessionRoot, SessionRoots
 from app.storage.models import Session as SessionRow
 
+LOAD = "POST /api/v1/projects/load"
+
 
 class ProjectRegistry:
     """All loaded projects by id. It is made before everything that reads projects."""
@@ -50,8 +52,8 @@ class ProjectRegistry:
         if found is None:
             self.require_here(project_id)
             raise NotFound(
-                f"There is no loaded project {project_id}. GET /api/v1/projects lists those there are; "
-                "POST /api/v1/projects/load loads one."
+                f"There is no loaded project {project_id}. Open its folder to load it.",
+                details={"route": LOAD},
             )
         return found
 
@@ -171,8 +173,8 @@ class ProjectRegistry:
         project = await self.snapshot(row.project_id, row.compiled_digest)
         if project is None:
             raise Conflict(
-                "The project of this session is not loaded. Load it with POST /api/v1/projects/load.",
+                "The project of this session is not loaded. Open its folder to load it.",
                 reason="project_not_loaded",
-                details={"project_id": row.project_id},
+                details={"project_id": row.project_id, "route": LOAD},
             )
         return as_session_sees(project, row)

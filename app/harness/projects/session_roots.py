@@ -93,6 +93,8 @@ class SessionRoots:
         self._known[row.id] = root, Branch(row.branch, row.base, row.base_commit, row.run_id is not None)
         if row.first_port is not None:
             self._ports[root] = row.first_port
+        else:
+            self._ports.pop(root, None)
 
     def of(self, session: SessionRow, project: Path) -> SessionRoot:
         """Return where a session of the project in the folder `project` works.
@@ -138,5 +140,5 @@ _WAYS_OUT = {
     "creating": "Wait until it is ready.",
     "kept": "Open another session.",
     "discarded": "Restore it with `kaged workspace undo`, or open another session.",
-    "broken": "Open another session.",
+    "broken": "Create it again with `kaged workspace retry`, or open another session.",
 }

@@ -105,13 +105,18 @@ class Catalog:
 
     def cost(self, provider: str, model: str, usage: Usage) -> Cost | None:
         """Return the cost of one call, or None when a price is not known."""
+        total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        rates = self.rates(provider, model, total)
+        return None if rates is None else rates.cost(usage)
+
+    def rates(self, provider: str, model: str, input_tokens: int = 0) -> Rates | None:
+        """Return the prices of a call with that many tokens of input, or None when none is known."""
         own = self._own(provider, model)
         info = self._listed(provider, model)
-        total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        listed = _listed_rates(info, total) if info is not None else None
+        listed = _listed_rates(info, input_tokens) if info is not None else None
         if own is None and listed is None:
             return None
-        return _merged(own or PriceSettings(), listed).cost(usage)
+        return _merged(own or PriceSettings(), listed)
 
     def context_window(self, provider: str, model: str) -> int | None:
         """Return how many tokens the model can read and write together, or None."""

@@ -152,7 +152,10 @@ def wrong_type(place: Place, driver: str, found: str, speaks: str) -> Explanatio
 
 def _refused(error: ProviderError, place: Place) -> Explanation:
     if not place.has_key:
-        advice = f"Set {place.setting('api_key')} or {place.setting('api_key_env')}."
+        advice = (
+            f"Run `kaged providers key {place.name}`, or set {place.setting('api_key')} or "
+            f"{place.setting('api_key_env')}."
+        )
         return Explanation("no_key", "The server wants a key, and none is configured.", advice)
     if error.status == 403 and "api_key_invalid" not in error.codes:
         return Explanation(

@@ -51,7 +51,8 @@ def missing_credential(name: str, settings: ProviderSettings) -> str | None:
     variables = settings.missing_env or ((settings.api_key_env,) if settings.api_key_env else ())
     ways = [f"set {variable}" for variable in variables]
     ways.append(f"write api_key under [providers.{name}]")
-    return f"{name} has no credential: {' or '.join(ways)} and restart or reload the daemon"
+    stored = f"run `kaged providers key {name}`, or set it in the page's settings"
+    return f"{name} has no key: {stored}. Or {' or '.join(ways)} and restart or reload the daemon."
 
 
 def _is_public_address(settings: ProviderSettings, address: str) -> bool:

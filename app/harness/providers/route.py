@@ -57,24 +57,29 @@ class AttemptFailed:
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
     """An alias and its chain of `provider:model`; `problem` says why no candidate can be called.
-    `context_window` is the first candidate's, in tokens (None: unknown)."""
+    `context_window` is the first candidate's, in tokens, and `input_usd` and `output_usd` its prices for a
+    million of them (None: unknown)."""
 
     alias: str
     chain: tuple[str, ...]
     ready: bool
     problem: str | None
     context_window: int | None
+    input_usd: float | None = None
+    output_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderEntry:
-    """A configured provider. `problem` says what is missing; no credential is ever shown."""
+    """A configured provider. `problem` says what is missing; no credential is ever shown, only where it is
+    from (`key_from`)."""
 
     name: str
     driver: str
     base_url: str | None
     ready: bool
     problem: str | None
+    key_from: str | None = None
 
 
 def resolve(name: str, models: Mapping[str, Sequence[str]], providers: Collection[str]) -> Route:

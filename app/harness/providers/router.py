@@ -56,6 +56,8 @@ class ProviderRouter:
         self._pool = ProviderPool(providers)
         self._retry = retry or RetryPolicy()
         self.catalog = Catalog(prices, providers)
+        self.changing = asyncio.Lock()
+        """Held while the configuration is read and changed, so that no change is lost to another."""
 
     def resolve(self, name: str) -> Route:
         """Return the route of an alias or `provider:model`. Raises `ValidationFailed`."""
@@ -115,6 +117,15 @@ class ProviderRouter:
         self._models = models
         self.catalog.update(prices, providers)
 
+    def settings_of(self, name: str) -> ProviderSettings:
+        """Return the configuration of a provider. Raises `NotFound`."""
+        self._pool.get(name)
+        return self._pool.settings[name]
+
+    def replace_settings(self, name: str, settings: ProviderSettings) -> None:
+        """Take over another key of a provider; calls under way end with the old one."""
+        self._pool.update({**self._pool.settings, name: settings})
+
     def list_models(self) -> list[ModelEntry]:
         """Return all aliases; an alias is ready when one of its candidates is."""
         entries = []
@@ -125,15 +136,26 @@ class ProviderRouter:
                 entries.append(ModelEntry(alias, tuple(chain), False, error.message, None))
                 continue
             problems = [self._pool.problem(candidate.provider) for candidate in candidates]
-            window = self.catalog.context_window(candidates[0].provider, candidates[0].model)
+            first = candidates[0]
+            window = self.catalog.context_window(first.provider, first.model)
+            rates = self.catalog.rates(first.provider, first.model)
+            prices = (None, None) if rates is None else (rates.input, rates.output)
             ready = None in problems
-            entries.append(ModelEntry(alias, tuple(chain), ready, None if ready else problems[0], window))
+            problem = None if ready else problems[0]
+            entries.append(ModelEntry(alias, tuple(chain), ready, problem, window, *prices))
         return entries
 
     def list_providers(self) -> list[ProviderEntry]:
         """Return all configured providers."""
         return [
-            ProviderEntry(name, settings.driver, url and without_credentials(url), problem is None, problem)
+            ProviderEntry(
+                name,
+                settings.driver,
+                url and without_credentials(url),
+                problem is None,
+                problem,
+                settings.key_from,
+            )
             for name, settings in self._pool.settings.items()
             for url, problem in ((settings.base_url, self._pool.problem(name)),)
         ]

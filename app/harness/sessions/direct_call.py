@@ -154,8 +154,7 @@ class _Ports:
     def request_checkpoint(self, reason: str | None) -> None:
         raise ToolError(
             "no_run",
-            "This call is the operator's own: there is no run to pause. "
-            "Pause a running session with POST /api/v1/sessions/{id}/pause.",
+            "This call is the operator's own: there is no run to pause. Pause the session instead.",
         )
 
 

@@ -60,6 +60,12 @@ def point_at(uow: UnitOfWork, session_id: str, message_id: str | None) -> Point:
     return Point(last_row.position or 0, last_row.id, last_row.created_at)
 
 
+def point_before(uow: UnitOfWork, row: Message) -> Point:
+    """Return the point before a message of the root agent. What a rollback took out is no point."""
+    earlier = uow.messages.before(row.session_id, row.position or 0, ROOT_AGENT)
+    return point_at(uow, row.session_id, earlier.id if earlier is not None else None)
+
+
 def _end_of_step(uow: UnitOfWork, row: Message) -> Message:
     """Return the last result of the step that a message belongs to, or the message itself."""
     if row.role not in ("primary", "tool"):

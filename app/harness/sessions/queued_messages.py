@@ -1,4 +1,4 @@
-"""What operators do with messages that wait: change their text, or take them away.
+"""What operators do with messages that wait: change their text or their turn, or take them away.
 
 Owns: that a message is changed or removed only while it waits, also while the queue is drained, and
 that one which was stored gets into its session once. Never: the order in which messages are run (`inbox`).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.events.payload import EventPayload
@@ -23,6 +23,8 @@ from app.states import SessionEvent, SessionState
 from app.storage.models import Message
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+
+Turn = Literal["queue", "steer"]
 
 
 class QueueOwner(Protocol):
@@ -44,11 +46,13 @@ class QueuedMessages:
         self._find = find
         self._shielded = services.tasks.shielded
 
-    async def edit(self, session_id: str, message_id: str, content: str) -> Message:
-        """Give a waiting message another text.
+    async def edit(
+        self, session_id: str, message_id: str, content: str | None, *, mode: Turn | None = None
+    ) -> Message:
+        """Give a waiting message another text, and with `mode` another turn.
 
-        Raises `NotFound`, and `Conflict` when it does not wait any more."""
-        return await self._shielded(self._edit(session_id, message_id, content))
+        Raises `NotFound`, and `Conflict` when it does not wait any more, or cannot have that turn now."""
+        return await self._shielded(self._edit(session_id, message_id, content, mode))
 
     async def remove(self, session_id: str, message_id: str) -> None:
         """Take a waiting message away. A session that waited for a place with it is idle then.
@@ -58,30 +62,53 @@ class QueuedMessages:
 
     # -- inside -----------------------------------------------------------------------------
 
-    async def _edit(self, session_id: str, message_id: str, content: str) -> Message:
+    async def _edit(
+        self, session_id: str, message_id: str, content: str | None, mode: Turn | None
+    ) -> Message:
         owner = await self._find(session_id)
         parts = owner.parts
         async with owner.command():
             row = await self._waiting(parts, message_id)
-            if not content.strip() and not row.details.get("attachments"):
-                raise ValidationFailed("The message is empty.", fields={"content": "write something"})
-            changed = row.model_copy(update={"content": content})
+            values: dict[str, Any] = {}
+            if content is not None:
+                if not content.strip() and not row.details.get("attachments"):
+                    raise ValidationFailed("The message is empty.", fields={"content": "write something"})
+                values["content"] = content
+            if mode is not None:
+                values["delivery"] = await self._turn(owner, row, mode)
+            changed = row.model_copy(update=values)
+            held = row.id in {one.id for one in parts.inbox.held()}
             # In memory first: a run that takes it from now on takes the new text.
-            parts.inbox.replace(changed)
-            head = head_of(content)
+            change = parts.inbox.replace if mode is None else parts.inbox.move
+            change(changed)
+            head = head_of(changed.content)
             edited = MessageEdited(
                 message_id=row.id,
-                content=content if head is None else head,
+                content=changed.content if head is None else head,
                 content_ref=None if head is None else message_address(session_id, row.id),
             )
             try:
                 await parts.stream.record(
-                    [edited], lambda uow: uow.messages.update(row.id, content=content), durable=True
+                    [edited], lambda uow: uow.messages.update(row.id, **values), durable=True
                 )
             except KagedError:
-                parts.inbox.replace(row)
+                change(row.model_copy(update={"delivery": "held"}) if held else row)
                 raise
+            if mode is not None:
+                await owner.start_when_idle(changed)
+                now = await self._services.runs.storage.read(lambda uow: uow.messages.get(row.id))
+                return now or changed
             return changed
+
+    async def _turn(self, owner: QueueOwner, row: Message, mode: Turn) -> str:
+        """Return how a message waits that is to have this turn: as if it were posted now."""
+        record = owner.parts.record
+        if not owner.waits.keeps_run:
+            record.require(SessionEvent.MESSAGE_POSTED)
+        if record.state is SessionState.IDLE:
+            await self._services.check_runnable(record.row, row.details.get("model"))
+        active = record.state is SessionState.RUNNING or owner.waits.keeps_run
+        return "steer" if mode == "steer" and active else "queued"
 
     async def _remove(self, session_id: str, message_id: str) -> None:
         owner = await self._find(session_id)

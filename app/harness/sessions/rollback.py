@@ -32,11 +32,12 @@ log = logging.getLogger("kaged.session")
 
 @dataclass(frozen=True, slots=True)
 class RollbackWish:
-    """Where to go back to, and whether with the files. `stage` only looks; `force` restores also what
-    others have changed; `plan` is the digest of the staged plan that is meant."""
+    """Where to go back to, and whether with the files. `before`: the message goes, too. `stage` only looks;
+    `force` restores also what others have changed; `plan` is the digest of the staged plan that is meant."""
 
     checkpoint_id: str | None = None
     message_id: str | None = None
+    before: bool = False
     files: bool = False
     stage: bool = False
     force: bool = False
@@ -114,6 +115,7 @@ class Rollbacks:
                 parts.id,
                 checkpoint_id=wish.checkpoint_id,
                 message_id=wish.message_id,
+                before=wish.before,
                 actor=actor,
             )
         )

@@ -1,4 +1,4 @@
-"""What operators do with one run: cancel it alone, or try a failed one again.
+"""What operators do with one run: cancel it alone, try a failed one again, see its warnings.
 
 Owns: which run that is, and whether it may be done. Never: how a run ends (`active_run`) or begins
 (`session_runs`).
@@ -11,6 +11,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from app.errors import Conflict, NotFound
+from app.events.budgets import BudgetSeen
+from app.events.payload import Origin
 from app.harness.conversation.session_rows import Again
 from app.harness.loop.active_run import ActiveRun
 from app.harness.sessions.session_parts import SessionParts
@@ -52,11 +54,19 @@ class RunCommands:
         Raises `NotFound`, and `Conflict` when the run is not under way."""
         return await self._shielded(self._cancel(run_id, actor))
 
-    async def retry(self, run_id: str, actor: str) -> Run:
-        """Begin a run with the message of a failed one. What that one has done stays in the conversation,
-        without the answer that broke off. Raises `NotFound` and `Conflict`."""
+    async def see_warnings(self, run_id: str) -> None:
+        """Note that a person has seen which limits of a run are near: they leave the inbox, until a further
+        one is. Raises `NotFound`."""
+        await self._shielded(self._see_warnings(run_id))
+
+    async def retry(self, run_id: str, actor: str, *, model: str | None = None) -> Run:
+        """Begin a run with the message of a failed one, and with `model` if it is given. What that one has
+        done stays in the conversation, without the answer that broke off. Raises `NotFound`, `Conflict`,
+        and `ValidationFailed` for an unknown model."""
         self._services.tasks.refuse_when_stopping()
-        return await self._shielded(self._retry(run_id, actor))
+        if model is not None:
+            self._services.runs.router.resolve(model)
+        return await self._shielded(self._retry(run_id, model))
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -77,7 +87,19 @@ class RunCommands:
         await active.ended()
         return await self._get(run_id)
 
-    async def _retry(self, run_id: str, actor: str) -> Run:
+    async def _see_warnings(self, run_id: str) -> None:
+        found = await self._get(run_id)
+        if found.budget_warned_at is None:
+            return
+        stream = (await self._find(found.session_id)).parts.stream
+        origin = Origin(run_id, found.agent_path, found.parent_call_id)
+
+        def store(uow: UnitOfWork) -> None:
+            uow.runs.update(run_id, budget_warnings=None, budget_warned_at=None)
+
+        await stream.record([BudgetSeen(run_id=run_id)], store, origin=origin)
+
+    async def _retry(self, run_id: str, model: str | None) -> Run:
         found = await self._get(run_id)
         runs = await self._find(found.session_id)
         async with runs.command():
@@ -85,7 +107,8 @@ class RunCommands:
             if parts.record.state is not SessionState.IDLE:
                 raise parts.record.illegal("retry")
             message, broken = await self._services.runs.storage.read(lambda uow: _tried(uow, found.id))
-            again = Again(found, None if message is None else message.details.get("model"))
+            asked = None if message is None else message.details.get("model")
+            again = Again(found, model or asked)
             await self._services.check_runnable(parts.record.row, again.model)
             if broken:
                 await self._services.runs.storage.write(

@@ -294,7 +294,7 @@ class Session:
             await PromptEditing(self._parts, self._services.runs, resting=False).remove(agent_path, actor)
 
     async def change(self, changes: Mapping[str, Any], actor: str) -> None:
-        """Give it another `title`, `issue_number`, `model` or `mode`; an archived one takes only a title."""
+        """Give it another of what `PATCH` takes; an archived one takes no issue, model or mode."""
         async with self._runs.command():
             refuse_binding(self.row, changes)
             columns = dict(changes)

@@ -15,6 +15,7 @@ from typing import Any
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.harness.conversation.session_rows import Mode, PostedMessage
+from app.harness.dsl.compiled import CompiledAgent
 from app.harness.issues.binding import open_session
 from app.harness.projects.prompts.prompt_reload import prompt_events
 from app.harness.projects.prompts.store import PromptFailure
@@ -24,6 +25,7 @@ from app.harness.sessions.file_rollback import StagedFiles
 from app.harness.sessions.fork import fork_of, new_session, storing
 from app.harness.sessions.inspection import describe_prompts
 from app.harness.sessions.live_sessions import LiveSessions
+from app.harness.sessions.message_files import MessageFiles
 from app.harness.sessions.opening import Opening, opened_session
 from app.harness.sessions.opening import storing as opening_statements
 from app.harness.sessions.point import Point
@@ -77,6 +79,11 @@ class SessionManager:
     def interactions(self) -> Interactions:
         """What people are asked, and their answers."""
         return Interactions(self._services, self._session, self._uploads)
+
+    @cached_property
+    def message_files(self) -> MessageFiles:
+        """The files of messages."""
+        return MessageFiles(self._storage, self._services.runs.projects, self._uploads)
 
     @cached_property
     def one_run(self) -> RunCommands:
@@ -207,7 +214,13 @@ class SessionManager:
         self, session_id: str, changes: Mapping[str, Any], *, actor: str = OPERATOR
     ) -> SessionRow:
         """Give a session another `title`, another `issue_number` (None unbinds it), another `model` from its
-        next run on (None: its agent's), or another `mode` from the next call on."""
+        next run on (None: its agent's), or another `mode` from the next call on; or note the run whose end a
+        person has seen (`seen_run_id`). `NotFound` (`run_not_found`) for a run of another session."""
+        seen = changes.get("seen_run_id")
+        if seen is not None:
+            run = await self._services.runs.storage.read(lambda uow: uow.runs.get(seen))
+            if run is None or run.session_id != session_id or run.parent_run_id is not None:
+                raise NotFound("The session has no such run.", reason="run_not_found")
         if changes.get("model") is not None:
             self._services.runs.router.resolve(str(changes["model"]))
         session = await self._session(session_id)
@@ -322,6 +335,11 @@ class SessionManager:
         session = await self._runs_of(session_id)
         project = await self._services.runs.projects.of_session(session.row)
         return await describe_prompts(self._services, session, project, point)
+
+    async def agents(self, session_id: str) -> Sequence[CompiledAgent]:
+        """Return the agents of a session, by the version of the project that it works with."""
+        project = await self._services.runs.projects.of_session(await self.get(session_id))
+        return list(project.agents())
 
     async def edit_prompt(self, session_id: str, change: PromptChange, *, actor: str) -> None:
         session = await self._session(session_id)

@@ -140,9 +140,10 @@ class SessionRecord:
         self._late = stored
 
     async def change(self, columns: Mapping[str, Any], statements: Statements = lambda uow: None) -> None:
-        """Give the session another title, another issue to work on (None: no issue), another mode, or other
-        overrides. `statements` are stored in the same unit."""
-        values = {**columns, "updated_at": now_ms()}
+        """Give the session another title, another issue to work on (None: no issue), another mode, other
+        overrides, or the run that was seen. `statements` are stored in the same unit."""
+        # Looking at a session does not keep it from retention.
+        values = dict(columns) if columns.keys() == {"seen_run_id"} else {**columns, "updated_at": now_ms()}
         after = self.row.model_copy(update=values)
 
         def unit(uow: UnitOfWork) -> None:
@@ -154,6 +155,11 @@ class SessionRecord:
 
 
 def updated_event(row: SessionRow) -> SessionUpdated:
-    """Return the event with the title, the issue, the model and the mode of a session."""
-    model = row.overrides.get("model")
-    return SessionUpdated(title=row.title, issue_number=row.issue_number, model=model, mode=row.mode)
+    """Return the event with what a person may change of a session."""
+    return SessionUpdated(
+        title=row.title,
+        issue_number=row.issue_number,
+        model=row.overrides.get("model"),
+        mode=row.mode,
+        seen_run_id=row.seen_run_id,
+    )

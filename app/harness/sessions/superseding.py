@@ -14,7 +14,7 @@ from app.errors import Conflict, NotFound
 from app.harness.compaction.records import redo as redo_compaction
 from app.harness.compaction.records import undo as undo_compaction
 from app.harness.sessions.open_calls import Closing, OpenCall, open_calls
-from app.harness.sessions.point import Point, applied, compacted_after, point_at, runs_after
+from app.harness.sessions.point import Point, applied, compacted_after, point_at, point_before, runs_after
 from app.ids import ROOT_AGENT, new_id, now_ms
 from app.states import CompactionState, InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session
@@ -36,7 +36,13 @@ class Plan:
 
 
 def plan_rollback(
-    uow: UnitOfWork, session_id: str, *, checkpoint_id: str | None, message_id: str | None, actor: str
+    uow: UnitOfWork,
+    session_id: str,
+    *,
+    checkpoint_id: str | None,
+    message_id: str | None,
+    before: bool,
+    actor: str,
 ) -> Plan:
     """Return what going back there would do; raise `NotFound`, or `Conflict` when the place was taken
     back itself."""
@@ -52,6 +58,8 @@ def plan_rollback(
     row = uow.messages.get(message_id) if message_id is not None else None
     if row is not None and (row.superseded_by or "").startswith("rbk_"):
         raise _taken_back(str(row.superseded_by))
+    if before and row is not None:
+        point = point_before(uow, row)
     rollback = Rollback(
         id=new_id("rbk"),
         session_id=session_id,

@@ -17,6 +17,7 @@ from app.events.union import Heartbeat
 from app.harness.stream.followed import FollowedSessions
 from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
 from app.harness.stream.session_stream import SessionStream
+from app.harness.stream.stream_records import StoredBeside
 from app.harness.stream.subscription import (
     NOTHING_SEEN,
     GlobalSubscription,
@@ -66,8 +67,10 @@ class StorageDebts:
 class EventHub:
     """All sessions' streams, and those who listen to all sessions."""
 
-    def __init__(self, store: Storage) -> None:
+    def __init__(self, store: Storage, beside: StoredBeside | None = None) -> None:
+        """`beside` stores what follows from events of any session in the unit that stores them."""
         self.store = store
+        self._beside = beside
         self._streams: OrderedDict[str, SessionStream] = OrderedDict()
         # Also those that were let go of while a session still holds them: two streams of one
         # session would give out the same numbers and have different listeners.
@@ -151,6 +154,11 @@ class EventHub:
         the ids of sessions that are deleted. Both are called on the loop and must not raise."""
         self._listeners.append((deliver, gone))
 
+    def is_followed(self, session_id: str) -> bool:
+        """Tell whether a socket follows this very session."""
+        stream = self._alive.get(session_id)
+        return stream is not None and bool(stream.subscribers)
+
     @property
     def subscribers(self) -> int:
         """How many sockets listen, to one session or to all."""
@@ -219,6 +227,7 @@ class EventHub:
             reserved=max(row.seq_reserved, last_seq),
             trimmed_through=row.trimmed_through_seq,
             in_debt=self._debts.add,
+            beside=self._beside,
         )
 
     async def _read_page(self, session_id: str, after: int, through: int) -> ReplayPage:

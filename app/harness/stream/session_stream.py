@@ -10,13 +10,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.errors import Conflict, StorageError, StorageOutage
 from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.harness.stream.frames import Frame, FrameQueue
 from app.harness.stream.live_messages import LiveMessages
-from app.harness.stream.stream_records import HeldPlace, Numbers, Pending, Record, row_of
+from app.harness.stream.stream_records import HeldPlace, Numbers, Pending, Record, StoredBeside, row_of
 from app.ids import now_ms
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -30,6 +31,16 @@ GATHER_TURNS = 4
 """Turns of the event loop in which records are gathered for one unit: the result of a step's last
 call and the start of the next step are that far apart. With nothing else to do, a turn takes
 microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """What a stream is connected to. `publish_globally` gets each frame, `in_debt` retries failed storage,
+    and `beside` stores rows with its events."""
+
+    publish_globally: Callable[[Frame], None]
+    in_debt: Callable[[SessionStream], None]
+    beside: StoredBeside | None
 
 
 class SessionStream:
@@ -49,6 +60,7 @@ class SessionStream:
         reserved: int,
         trimmed_through: int,
         in_debt: Callable[[SessionStream], None] = lambda stream: None,
+        beside: StoredBeside | None = None,
     ) -> None:
         self.session_id = session_id
         self.published_seq = reserved
@@ -56,11 +68,10 @@ class SessionStream:
         self.live = LiveMessages()
         self.subscribers: set[FrameQueue] = set()
         self._store = store
-        self._publish_globally = publish_globally
         self._numbers = Numbers(reserved)
         self._outbox: deque[Pending] = deque()
         self._batch: list[Record] = []
-        self._in_debt = in_debt
+        self._outlets = Outlets(publish_globally, in_debt, beside)
         self._owed: list[Record] = []
         self._debt = 0
         self._lane = Lane()
@@ -183,6 +194,8 @@ class SessionStream:
                 record.statements(uow) if record.statements is not None else None for record in records
             ]
             uow.events.append([row for record in records for row in record.rows])
+            if self._outlets.beside is not None:
+                self._outlets.beside(uow, [frame for record in records for frame in record.pending.frames])
             return results
 
         durable, reopens = any(record.durable for record in batch), self._lane_closed
@@ -244,7 +257,7 @@ class SessionStream:
                 if not record.future.done():
                     record.future.set_exception(error)
         if self._owed:
-            self._in_debt(self)
+            self._outlets.in_debt(self)
 
     def _settle_owed(self, record: Record, error: BaseException) -> None:
         """End a record that was owed and that the storage refuses now that it works."""
@@ -279,7 +292,7 @@ class SessionStream:
         for queue in self.subscribers:
             queue.push(frame)
         if frame.payload.GLOBAL:
-            self._publish_globally(frame)
+            self._outlets.publish_globally(frame)
 
 
 def _seen(done: asyncio.Future[Any]) -> None:

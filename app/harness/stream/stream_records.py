@@ -14,6 +14,9 @@ from app.events.payload import EventPayload
 from app.harness.stream.frames import Frame
 from app.storage.unit_of_work import UnitOfWork
 
+StoredBeside = Callable[[UnitOfWork, Sequence[Frame]], None]
+"""Stores what follows from frames in the unit of work that stores them; it may run more than once."""
+
 RESERVATION = 10_000
 """How many sequence numbers one stored reservation covers."""
 

@@ -18,10 +18,13 @@ from app.ids import ROOT_AGENT, now_ms
 from app.states import SessionState, ToolCallState, move
 from app.storage.models import Event, Message, Step, ToolCall
 from app.storage.models import Session as SessionRow
+from app.storage.repositories.messages import MessageFilter
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
 PAGE = 500
+_FOR_A_PERSON = {"budget_warnings", "budget_warned_at"}
+"""What of a run is for a person here to see, and no part of the session."""
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:
@@ -48,7 +51,7 @@ async def _lines(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:  # 
     yield line("session", await _header(storage, row))
     ended, results = await storage.read(lambda uow: _without_waiting(uow, row.id))
     async for run in _pages(storage, lambda uow, cursor: uow.runs.list(row.id, limit=100, cursor=cursor)):
-        yield line("run", run.model_dump())
+        yield line("run", run.model_dump(exclude=_FOR_A_PERSON))
         for kind, part in await storage.read(lambda uow, run=run: _parts_of(uow, run.id)):  # type: ignore[misc]
             yield line(
                 kind,
@@ -59,7 +62,9 @@ async def _lines(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:  # 
             yield line("tool_call", call.model_dump())
     async for message in _pages(
         storage,
-        lambda uow, cursor: uow.messages.page(row.id, include_superseded=True, limit=100, cursor=cursor),
+        lambda uow, cursor: uow.messages.page(
+            row.id, MessageFilter(include_superseded=True), limit=100, cursor=cursor
+        ),
     ):
         yield line("message", message.model_dump())
     for message in results:
@@ -109,7 +114,7 @@ async def _header(storage: Storage, row: SessionRow) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "project": slug,
-        "session": row.model_dump(exclude={"project_id", "workspace_id"}),
+        "session": row.model_dump(exclude={"project_id", "workspace_id", "seen_run_id"}),
         "compiled": base64.b64encode(compiled).decode() if compiled is not None else None,
     }
 

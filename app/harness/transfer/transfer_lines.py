@@ -136,7 +136,7 @@ def _header(data: object) -> ImportedSession:
     columns, project, compiled = fields.get("session"), fields.get("project"), fields.get("compiled")
     if not isinstance(columns, dict) or not isinstance(project, str):
         raise WrongLine("the session or its project is missing")
-    session = _row(SessionRow, {**columns, "project_id": "", "workspace_id": None})
+    session = _row(SessionRow, {**columns, "project_id": "", "workspace_id": None, "seen_run_id": None})
     if not is_id(session.id, "ses"):
         raise WrongLine("the session's id is not a session id")
     if session.state not in AT_REST:

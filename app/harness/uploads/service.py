@@ -136,7 +136,7 @@ class UploadService:
         *,
         fields: Sequence[str] | None = None,
     ) -> list[Upload]:
-        """Let `used_by` (an issue, an interaction or a workflow run) own the uploads, in the unit of
+        """Let `used_by` (issue, session, interaction or workflow run) own the uploads, in the unit of
         work that says what for; return their rows in the order of `ids`.
 
         Their names become distinct among all files of the owner. Claiming again what it owns

@@ -220,14 +220,14 @@ def _invokable(name: str, workflow: CompiledWorkflow) -> None:
     ]
     if missing:
         raise invalid_assignment(
-            f"the workflow {name} needs {', '.join(missing)}, which an issue does not give; start it with "
-            f"POST /api/v1/projects/{{id}}/workflows/{name}/invoke and `issue_number`"
+            f"the workflow {name} needs {', '.join(missing)}, which an issue does not give; start the "
+            "workflow itself, for this issue"
         )
 
 
 def _usable(session: SessionRow | None, project_id: str, session_id: str) -> SessionRow:
     if session is None or session.project_id != project_id:
-        raise invalid_assignment(f"the project has no session {session_id}; GET /api/v1/sessions lists them")
+        raise invalid_assignment(f"the project has no session {session_id}")
     if session.state == SessionState.ARCHIVED.value:
         raise invalid_assignment(f"the session {session_id} is archived")
     return session

@@ -257,9 +257,9 @@ def _descent(uow: UnitOfWork, run: WorkflowRun, author: Author) -> dict[str, Any
 
 def run_not_found(run_id: str) -> NotFound:
     return NotFound(
-        f"There is no workflow run {run_id[:100]}. List them with GET /api/v1/workflow-runs.",
+        f"There is no workflow run {run_id[:100]}.",
         reason="run_not_found",
-        details={"run_id": run_id[:100]},
+        details={"run_id": run_id[:100], "route": "GET /api/v1/workflow-runs"},
     )
 
 

@@ -53,12 +53,12 @@ class WorkflowTools:
             run = await self._service().get(run_id)
             if run.project_id != context.project_id:
                 raise run_not_found(run_id)
-        except NotFound as problem:
+        except NotFound:
             raise ToolError(
                 "run_not_found",
                 f"There is no workflow run {run_id[:100]} in this project: give the run_id that "
                 "kaged.workflow.trigger returned.",
-                detail=problem.details,
+                detail={"run_id": run_id[:100]},
             ) from None
         except KagedError as problem:
             raise as_tool_error(problem) from None
@@ -100,8 +100,7 @@ def _refuse_files(name: str, workflow: CompiledWorkflow, inputs: Mapping[str, An
         raise ToolError(
             "file_input_not_supported",
             f"The workflow {name} takes a file ({', '.join(files)}), which this tool cannot give. Ask the "
-            f"operator to start it over HTTP: POST /api/v1/uploads, then "
-            f"POST /api/v1/projects/{{id}}/workflows/{name}/invoke.",
+            "operator to start it, with the file.",
             detail={"fields": dict.fromkeys(files, "is a file")},
         )
 

@@ -50,7 +50,7 @@ class UserIndex:
         """Have the index hold the new sides of these files. Raises `GitProblem`, and `Conflict` when it is
         locked."""
         folders = RepositoryFolders(repository.top, repository.git_dir, repository.common)
-        change = IndexChange(folders, self._notes)
+        change = IndexChange(folders, repository.top / repository.prefix, self._notes)
         await asyncio.to_thread(change.__enter__)
         try:
             await self._set_copy(repository, change.copy, changes)

@@ -87,7 +87,7 @@ class SubagentWorkspaces:
             return row
         if parent.kind != "copy":
             raise Conflict("The project no longer has a git repository.", reason="no_repository")
-        root = self._tools.layout(row.project_id, row.id).tree
+        root = self._tools.layout_of(row).tree
         return row.model_copy(update={"kind": "copy", "branch": None, "base_commit": None, "root": str(root)})
 
     async def ready(self, root: SessionRoot) -> None:
@@ -127,7 +127,7 @@ class SubagentWorkspaces:
         row = await self._record.get(root.workspace_id)
         if WorkspaceState(row.state) not in WORKABLE or row.removed_at is not None:
             return None
-        layout = self._tools.layout(row.project_id, row.id)
+        layout = self._tools.layout_of(row)
         try:
             folder = self._projects.root_of(row.project_id)
             sides = await self._tools.merging.sides(row, layout, folder, None)

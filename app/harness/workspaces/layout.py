@@ -29,6 +29,13 @@ class Layout:
     def of(cls, data_dir: Path, project_id: str, workspace_id: str) -> Layout:
         return cls(data_dir / WORKSPACES_FOLDER / project_id / workspace_id)
 
+    @classmethod
+    def around(cls, root: Path, project_id: str, workspace_id: str) -> Layout | None:
+        """Return the layout of which `root` stands for the project's root, in whichever data folder; None
+        when it is no place of this workspace."""
+        place = (WORKSPACES_FOLDER, project_id, workspace_id)
+        return next((cls(one) for one in root.parents if one.parts[-3:] == place), None)
+
     @property
     def git(self) -> Path:
         return self.folder / "git"

@@ -64,7 +64,7 @@ class Making:
         `ValidationFailed` for a base that is not there, `Conflict` for one without the project's folder, and
         `InsufficientStorage`."""
         root = self._projects.root_of(project_id)
-        await self._require_room()
+        await self.require_room()
         workspace_id = new_id("wks")
         layout = self._tools.layout(project_id, workspace_id)
         try:
@@ -125,7 +125,7 @@ class Making:
         """Return the row of another workspace that begins with the same."""
         workspace_id = new_id("wks")
         layout = self._tools.layout(row.project_id, workspace_id)
-        prefix = Path(row.root).relative_to(self._tools.layout(row.project_id, row.id).tree)
+        prefix = Path(row.root).relative_to(self._tools.layout_of(row).tree)
         branch = None if row.branch is None else branch_of(workspace_id, title)
         names = {"id": workspace_id, "root": str(layout.root(str(prefix))), "branch": branch}
         return row.model_copy(update=names)
@@ -180,9 +180,10 @@ class Making:
             return
         row = await self._record.get(session.workspace_id)
         if not self._tools.holds(row):
+            way = "Merge it or keep its branch, then open" if self._tools.reaches(row) else "Open"
             raise Conflict(
                 f"The session's workspace {row.root} is in the data folder of another or an earlier "
-                "daemon: open another session.",
+                f"daemon. {way} another session.",
                 reason="workspace_elsewhere",
                 details={"workspace_id": row.id},
             )
@@ -200,7 +201,7 @@ class Making:
         present = await self._record.get(row.id)
         if present.state != S.CREATING.value:
             return present
-        root, layout = self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id)
+        root, layout = self._projects.root_of(row.project_id), self._tools.layout_of(row)
         try:
             await self._tools.creation.abandon(root, layout, row.id)
         except (GitProblem, OSError) as problem:
@@ -214,7 +215,7 @@ class Making:
 
     async def fitting(self, row: Workspace) -> Fitting:
         """Return what commands of the operator run in, for a workspace that is made. Raises `GitProblem`."""
-        root, layout = self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id)
+        root, layout = self._projects.root_of(row.project_id), self._tools.layout_of(row)
         repository = None
         if row.kind == "worktree":
             repository = await repository_of(self._tools.creation.reading(root), root)
@@ -230,7 +231,7 @@ class Making:
         if (await self._record.get(row.id)).state != S.CREATING.value:
             return
         root = self._projects.root_of(row.project_id)
-        layout = self._tools.layout(row.project_id, row.id)
+        layout = self._tools.layout_of(row)
         try:
             await self._record.note(row, {}, "clone" if row.kind == "worktree" else "copy")
             identity = await self._tools.merging.identity(root)
@@ -297,7 +298,7 @@ class Making:
         parent = await self._record.get(row.parent_id)
         if parent.removed_at is not None or parent.base_commit is None:
             raise Conflict(f"The workspace {parent.id} no longer exists.", reason="workspace_gone")
-        return Source(parent.id, self._tools.layout(parent.project_id, parent.id), parent.base_commit)
+        return Source(parent.id, self._tools.layout_of(parent), parent.base_commit)
 
     def setup_of(self, project_id: str) -> str | list[str] | None:
         """Return the command that a trusted project has for new workspaces."""
@@ -332,7 +333,7 @@ class Making:
 
     async def measure(self, row: Workspace) -> None:
         """Store how much room a workspace takes, when that is another size than before."""
-        size = await asyncio.to_thread(size_of, self._tools.layout(row.project_id, row.id).folder)
+        size = await asyncio.to_thread(size_of, self._tools.layout_of(row).folder)
         try:
             async with self._record.holding(row.id) as present:
                 if present.removed_at is None and present.size_bytes != size:
@@ -355,7 +356,7 @@ class Making:
         held = await self._record.storage.read(lambda uow: uow.workspaces.bytes_held())
         return max(0, int(self._settings.max_gb * GIGABYTE) - held)
 
-    async def _require_room(self) -> None:
+    async def require_room(self) -> None:
         if not await self._room():
             raise InsufficientStorage(
                 f"All workspaces take {self._settings.max_gb:g} GB, which is as much as `workspaces.max_gb` "

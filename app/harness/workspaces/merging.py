@@ -97,8 +97,8 @@ class Prepared:
             )
         if self.answer.conflicts and not self.answer.given:
             raise Conflict(
-                f"Both sides changed {_named(self.answer.conflicts)}. Merge with `conflicts: agent` to let "
-                "the agent resolve the conflicts, or keep the branch and merge it with git.",
+                f"Both sides changed {_named(self.answer.conflicts)}. Let the agent resolve the conflicts "
+                "(`--to-agent` of `kaged workspace merge`), or keep the branch and merge it with git.",
                 reason="merge_conflicts",
                 details={"paths": list(self.answer.conflicts)[:MAX_SHOWN]},
             )

@@ -7,6 +7,7 @@ making the workspaces (`making`), or what a baseline is (`creation`).
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,19 @@ class Seeds:
         """Return what a workspace in the making begins with; None when it begins with a commit alone."""
         name = seed_in(row.journal)
         return None if name is None else self._tools.layout(row.project_id, name)
+
+    def bring(self, row: Workspace, folder: Path) -> bool:
+        """Have here what a workspace in the making begins with, which is in another daemon's `folder` of the
+        project; return whether it is here. Blocks."""
+        place = self.of(row)
+        if place is None or place.folder.is_dir():
+            return True
+        try:
+            place.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.rename(folder / place.folder.name, place.folder)
+        except OSError:
+            return False
+        return True
 
     async def used(self, row: Workspace) -> None:
         """Hear that a workspace is made, or will not be."""

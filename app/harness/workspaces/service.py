@@ -78,6 +78,7 @@ class Workspaces:
         `NotFound` without the session."""
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
+            self._require_here(present, self._tools.holds(present))
             self._projects.require_trusted(row.project_id)
             self._tending.checked.add(row.id)
         try:
@@ -174,7 +175,9 @@ class Workspaces:
     async def _merge(self, row: Workspace, wish: MergeWish, actor: str) -> Merged:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
-            if present.run_id is not None and wish.conflicts == "agent":
+            of_agent = wish.conflicts == "agent"
+            self._require_here(present, (self._tools.holds if of_agent else self._tools.reaches)(present))
+            if present.run_id is not None and of_agent:
                 raise Conflict(
                     "The subagent of this workspace has ended and cannot resolve conflicts: keep the branch "
                     "and merge it with git, or let the calling agent apply the changes.",
@@ -183,7 +186,7 @@ class Workspaces:
             if not wish.dry_run:
                 await self._require_rest(present)
             root = self._projects.root_of(present.project_id)
-            layout = self._tools.layout(present.project_id, present.id)
+            layout = self._tools.layout_of(present)
             try:
                 prepared = await self._tools.merging.prepare(present, layout, root, wish)
                 if wish.dry_run:
@@ -206,6 +209,7 @@ class Workspaces:
     async def _discard(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED, S.BROKEN, S.CREATING)
+            self._require_here(present, self._tools.tends(present))
             await self._require_rest(present)
             if present.state == S.CREATING.value:
                 present = await self._making.give_up(present)
@@ -220,6 +224,7 @@ class Workspaces:
     async def _undo(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.DISCARDED)
+            self._require_here(present, self._tools.reaches(present))
             is_there = await asyncio.to_thread(Path(present.root).is_dir)
             if present.removed_at is not None or not is_there:
                 raise Conflict(
@@ -228,6 +233,17 @@ class Workspaces:
                 )
             return await self._record.move(present, S.READY, {"ended_at": None})
 
+    async def retry(self, row: Workspace) -> Workspace:
+        """Make a broken workspace again in the background."""
+        return await self._to_its_end(self._retry(row))
+
+    async def _retry(self, row: Workspace) -> Workspace:
+        async with self._record.holding(row.id) as present:
+            self._require_state(present, S.BROKEN)
+            self._require_here(present, self._tools.tends(present))
+            await self._require_rest(present)
+            return await self._tending.make_again(present)
+
     async def keep(self, row: Workspace) -> Workspace:
         """Leave the branch of a workspace in the user's repository, and remove its folder."""
         return await self._to_its_end(self._keep(row))
@@ -235,6 +251,7 @@ class Workspaces:
     async def _keep(self, row: Workspace) -> Workspace:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.READY, S.MERGED)
+            self._require_here(present, self._tools.reaches(present))
             if present.branch is None:
                 raise Conflict(
                     "The workspace is a copy without a repository: it has no branch to keep. Merge or "
@@ -243,7 +260,7 @@ class Workspaces:
                 )
             await self._require_rest(present)
             root = self._projects.root_of(present.project_id)
-            layout = self._tools.layout(present.project_id, present.id)
+            layout = self._tools.layout_of(present)
             try:
                 journal = await self._tools.merging.plan_branch(present, layout, root)
                 present = await self._record.note(present, {"journal": journal})
@@ -280,12 +297,15 @@ class Workspaces:
                 "The session is working in the workspace: pause or cancel it first.", reason=SESSION_RUNNING
             )
 
-    def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
-        if not self._tools.holds(row):
+    def _require_here(self, row: Workspace, here: bool) -> None:
+        if not here:
             raise Conflict(
-                f"The workspace {row.root} is in the data folder of another daemon: ask that daemon.",
+                f"The workspace {row.root} is in the data folder of another daemon: ask for this when that "
+                "daemon owns the project.",
                 reason="workspace_elsewhere",
             )
+
+    def _require_state(self, row: Workspace, *states: WorkspaceState) -> None:
         if S(row.state) not in states:
             raise Conflict(
                 f"The workspace is {row.state}. It must be {' or '.join(states)}.",

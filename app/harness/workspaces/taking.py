@@ -175,7 +175,7 @@ class ChildChanges:
 
     async def _sides(self, row: Workspace) -> Sides:
         root = self._projects.root_of(row.project_id)
-        layout = self._tools.layout(row.project_id, row.id)
+        layout = self._tools.layout_of(row)
         into, also = (WORKING_TREE, None) if row.parent_id is None else (PARENT, self._parent(row))
         return await self._tools.merging.sides(row, layout, root, into, also)
 

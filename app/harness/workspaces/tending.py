@@ -1,4 +1,4 @@
-"""Finishing what a crash left half done, and removing what nobody needs.
+"""Finishing what a crash left half done, making again what is broken, and removing what nobody needs.
 
 Owns: when a workspace's folder goes. Nothing that was not brought back goes by itself. Never: what an
 operator decides (`service`).
@@ -16,7 +16,10 @@ from typing import Any
 
 from app.config import WorkspaceSettings
 from app.errors import Conflict, KagedError, ToolError
+from app.harness.git.index_change import end_changes_at
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.workspaces.creation import WORKING
+from app.harness.workspaces.elsewhere import Elsewhere
 from app.harness.workspaces.hooked_merge import Unended
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
@@ -54,6 +57,7 @@ class Tending:
         self._tools = tools
         self._settings = settings
         self._making = making
+        self._elsewhere = Elsewhere(record, projects, tools, making.seeds)
         self._to_look = asyncio.Event()
         self._measure_after = 0.0
         self._put_off: dict[str, tuple[float, float]] = {}
@@ -65,21 +69,28 @@ class Tending:
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
+        if project_id is not None and self._projects.find(project_id) is not None:
+            # Another daemon owned it, whose locks would stand against what is finished here.
+            await asyncio.to_thread(end_changes_at, self._projects.root_of(project_id))
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
-            if self._projects.find(row.project_id) is not None and self._tools.holds(row):
-                if row.state == S.CREATING.value:
-                    if row.run_id is None:  # no run waits for that of a subagent: `look` gives it up
-                        await self._begin(row)
-                elif row.journal is not None:
-                    await self._recover_step(row)
+            if self._projects.find(row.project_id) is None or not self._tools.tends(row):
+                continue
+            if row.state == S.CREATING.value:
+                if row.run_id is None:  # no run waits for that of a subagent: `look` gives it up
+                    await self._begin(row)
+            elif row.journal is not None:
+                await self._recover_step(row)
         await self._making.seeds.tidy(project_id)
         await self._note_missing(project_id)
         self._to_look.set()
 
     async def _recover_step(self, row: Workspace) -> None:
+        if not self._tools.reaches(row):
+            await self._elsewhere.say_unfinished(row)
+            return
         root = self._projects.root_of(row.project_id)
-        layout = self._tools.layout(row.project_id, row.id)
+        layout = self._tools.layout_of(row)
         finish = self.finish_merge if row.state == S.MERGING.value else self.finish_keep
         try:
             await finish(row, layout, root, again=True)
@@ -90,7 +101,7 @@ class Tending:
         """Say of workspaces whose folder is gone that they are broken."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
-            usable = row.state in {S.READY.value, S.MERGED.value} and self._tools.holds(row)
+            usable = row.state in {S.READY.value, S.MERGED.value} and self._tools.reaches(row)
             if usable and not await asyncio.to_thread(Path(row.root).is_dir):
                 await self._record.move(row, S.BROKEN, {"detail": f"its folder {row.root} is gone"})
 
@@ -119,13 +130,15 @@ class Tending:
             self._measure_after = time.monotonic() + LOOK_EVERY_SECONDS
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
         for row in rows:
-            if not may_look(row.project_id) or not self._tools.holds(row):
+            if not may_look(row.project_id) or not self._tools.tends(row):
                 continue
             if row.state == S.CREATING.value:
                 if row.run_id is None:
                     await self._begin(row)  # a request that ended too early had stored it
                 elif row.id not in self.in_use:
                     await self.give_up(row)
+                continue
+            if not self._tools.reaches(row):
                 continue
             if row.removed_at is None and (due or not row.size_bytes):
                 await self._making.measure(row)
@@ -150,7 +163,7 @@ class Tending:
         try:
             return not await self._tools.merging.has_changes(
                 row,
-                self._tools.layout(row.project_id, row.id),
+                self._tools.layout_of(row),
                 self._projects.root_of(row.project_id),
             )
         except (GitProblem, OSError) as problem:
@@ -162,9 +175,11 @@ class Tending:
         try:
             async with self._record.holding(row.id) as present:
                 if present.state == S.CREATING.value:
+                    present = await self._elsewhere.bring(present)
+                if present.state == S.CREATING.value:
                     self._making.begin(present)
-        except KagedError as problem:
-            log.warning("the workspace %s is not made for now: %s", row.id, problem.message)
+        except (KagedError, GitProblem, OSError) as problem:
+            log.warning("the workspace %s is not made for now: %s", row.id, words(problem))
 
     async def give_up(self, row: Workspace) -> None:
         """Make the workspace of a subagent no further, for which nobody waits any more. Does not raise."""
@@ -173,6 +188,40 @@ class Tending:
                 await self._making.give_up(present)
         except KagedError as problem:
             log.warning("what is left of the workspace %s stays for now: %s", row.id, problem.message)
+
+    async def make_again(self, row: Workspace) -> Workspace:
+        """Make a broken workspace again, from what it was to start from; return its row. Raises `Conflict`
+        when that is gone or something of the workspace cannot be removed, and `InsufficientStorage`."""
+        await self._require_again(row)
+        await self._making.require_room()
+        await self._making.finished(row.id)  # the task that could not make it may not be over yet
+        try:
+            place = await self._elsewhere.give_up_place(row)
+        except (GitProblem, OSError) as problem:
+            why = f"What is left of the workspace cannot be removed: {words(problem)}"
+            raise Conflict(why, reason="git_failed") from None
+        none = ("detail", "setup_log", "first_port", "journal", "merged", "ended_at", "removed_at")
+        columns: dict[str, Any] = {**dict.fromkeys(none), "ports": 0, "size_bytes": 0, "root": place}
+        again = await self._record.move(row, S.CREATING, columns, only_from=S.BROKEN)
+        self._making.begin(again)
+        return again
+
+    async def _require_again(self, row: Workspace) -> None:
+        if row.run_id is not None:
+            raise Conflict(
+                "The subagent of this workspace has ended: let the calling agent delegate the task again.",
+                reason="workspace_of_subagent",
+            )
+        if row.base != WORKING:
+            return
+        session_id = row.session_id or ""
+        attempt = await self._storage.read(lambda uow: uow.attempts.get(session_id))
+        if attempt is not None:
+            raise Conflict(
+                "The uncommitted changes that all attempts started from are not kept any more: start the "
+                "attempts again.",
+                reason="baseline_gone",
+            )
 
     async def _is_left(self, row: Workspace) -> bool:
         """Tell whether nobody works in a workspace, or will."""
@@ -195,7 +244,7 @@ class Tending:
         await self._tools.close_root(Path(await asyncio.to_thread(os.path.realpath, row.root)))
         try:
             await self._tools.creation.abandon(
-                self._projects.root_of(row.project_id), self._tools.layout(row.project_id, row.id), row.id
+                self._projects.root_of(row.project_id), self._tools.layout_of(row), row.id
             )
         except (KagedError, GitProblem, OSError) as problem:
             await self._try_later(row, words(problem))

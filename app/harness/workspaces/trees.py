@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from app.errors import Conflict
 from app.harness.workspaces.git_folder import GitFolder
 from app.tools.processes.git_commands import GitProblem
+from app.workspace.file_status import MergeStatus
 
 SECONDS = 600.0
 LINK, SUBMODULE = "120000", "160000"
@@ -41,7 +42,7 @@ class Difference:
     deletions: int | None = None
 
     @property
-    def status(self) -> str:
+    def status(self) -> MergeStatus:
         if self.old is not None and self.new is not None and self.old.oid == self.new.oid:
             return "mode"
         return "added" if self.old is None else "deleted" if self.new is None else "modified"

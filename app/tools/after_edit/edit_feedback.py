@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from app.bridges.lsp.manager import LanguageServers, ProjectLanguages
 from app.errors import ToolError
 from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, Looked, SharedWait, Stamp, StepWait
 from app.tools.after_edit.edit_watch import ASKING, EditWatch
+from app.tools.after_edit.edited_files import EditedFiles
 from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors
 from app.tools.after_edit.server_scope import ServerScope
 from app.tools.contract.call import ToolCallContext
@@ -54,8 +54,7 @@ class EditFeedback:
         self._steps: dict[tuple[str, str], StepWait] = {}
         self._checks: dict[Key, FileCheck] = {}
         self._tasks: set[asyncio.Task[Looked | None]] = set()
-        self.edited: Counter[tuple[Path, str]] = Counter()
-        """Root and path of what is being edited at this moment."""
+        self.edited = EditedFiles()
 
     def follow(
         self,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import Any, Protocol
 from app.bridges.lsp.manager import LanguageServer, ProjectLanguages
 from app.errors import ToolError
 from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, StepWait
+from app.tools.after_edit.edited_files import EditedFiles, File
 from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors, run_of, shown
 from app.tools.after_edit.server_scope import ServerScope, server_scope
 from app.tools.contract.call import PathConsent, ToolCallContext, ToolEnvelope
@@ -49,7 +49,7 @@ class Feedback(Protocol):
     """What the daemon knows of the errors in files, for one call to ask."""
 
     limits: FeedbackLimits
-    edited: Counter[tuple[Path, str]]
+    edited: EditedFiles
 
     def project(self, context: ToolCallContext) -> ProjectLanguages | None: ...
 
@@ -86,10 +86,14 @@ class EditWatch:
         self._may_read = may_read
         self._before: dict[str, Rows] = {}
         self._others: dict[str, _Other] = {}
+        self._edited_since: set[str] = set()
+        """What calls have begun to edit since this one began: errors there are not this one's."""
+        self._beside: _Tasks | None = None
+        self._unfollow: Callable[[], None] | None = None
         self._new_in_others: dict[str, Rows] = {}
         self._written: dict[str, _Written] = {}
         self._checks: list[FileCheck] = []
-        self._held: list[tuple[Path, str]] = []
+        self._held: list[File] = []
         self._scope: ServerScope | None = None
 
     @cached_property
@@ -155,19 +159,30 @@ class EditWatch:
 
     def close(self) -> None:
         """The call is over, however it ended."""
+        if self._unfollow is not None:
+            self._unfollow()
+            self._unfollow = None
         for held in self._held:
-            self._feedback.edited[held] -= 1
-            if not self._feedback.edited[held]:
-                del self._feedback.edited[held]
+            self._feedback.edited.end(held)
         self._held.clear()
 
     # -- before ------------------------------------------------------------------------------
 
     def _hold(self, path: str) -> None:
         held = (self._context.project_root, path)
+        if self._unfollow is None:
+            self._unfollow = self._feedback.edited.follow(self._edit_begins)
         if held not in self._held:
             self._held.append(held)
-            self._feedback.edited[held] += 1
+            self._feedback.edited.begin(held)
+
+    def _edit_begins(self, file: File) -> None:
+        """Leave a file to the call that edits it from now on."""
+        root, path = file
+        if root == self._context.project_root:
+            self._edited_since.add(path)
+            if self._beside is not None:
+                self._beside.cancel(path)
 
     async def _learn(self, project: ProjectLanguages, wanted: list[str], until: float) -> None:
         """Ask the servers that run. All questions are over when this returns: answers that come after
@@ -184,15 +199,15 @@ class EditWatch:
         others = await self._open_beside(wanted, list(servers.values()))
         soon = min(until, time.monotonic() + self._feedback.limits.before_beside)
         beside = {path: self._ask(server, path, soon) for path, server in others.items()}
-        asked = _Tasks({**own, **beside})
+        asked, self._beside = _Tasks(own), _Tasks(beside)
         try:
-            await asked.wait(own, until)
-            await asked.wait(beside, soon)
+            await asked.wait(until)
+            await self._beside.wait(soon)
         finally:
             await asked.end()
-        found = asked.results()
-        self._before = {path: rows for path, rows in found.items() if path in own}
-        self._others = {path: _Other(others[path], rows) for path, rows in found.items() if path in beside}
+            await self._beside.end()
+        self._before = asked.results()
+        self._others = {path: _Other(others[path], rows) for path, rows in self._beside.results().items()}
 
     def _compares(self, path: str) -> bool:
         """An earlier edit that the agent has not heard of has the errors to compare with."""
@@ -217,7 +232,7 @@ class EditWatch:
         return {path: found[path] for path in newest if await self._may_read(path)}
 
     def _is_edited(self, path: str) -> bool:
-        return self._feedback.edited[self._context.project_root, path] > 0
+        return path in self._edited_since or (self._context.project_root, path) in self._feedback.edited
 
     # -- after -------------------------------------------------------------------------------
 
@@ -232,14 +247,16 @@ class EditWatch:
                     check = self._feedback.begin(project, self._context, path, before, written.was, scope)
                     self._checks.append(check)
             others = {path: one for path, one in self._others.items() if not self._is_edited(path)}
-            asked = _Tasks({path: self._look_beside(path, one, until) for path, one in others.items()})
+            looks = {path: self._look_beside(path, one, until) for path, one in others.items()}
+            asked = self._beside = _Tasks(looks)
             try:
                 waited_for = [*(check.task for check in self._checks), *asked.tasks.values()]
                 if waited_for:
                     await asyncio.wait(waited_for, timeout=max(0.0, until - time.monotonic()))
             finally:
                 await asked.end()
-            self._new_in_others = asked.results()
+            found = asked.results().items()
+            self._new_in_others = {path: rows for path, rows in found if path not in self._edited_since}
 
     async def _look_beside(self, path: str, other: _Other, until: float) -> Rows | None:
         try:
@@ -285,10 +302,14 @@ class _Tasks:
             path: asyncio.create_task(one, name=f"errors of {path}") for path, one in questions.items()
         }
 
-    async def wait(self, paths: Mapping[str, object], until: float) -> None:
-        chosen = [self.tasks[path] for path in paths]
-        if chosen:
-            await asyncio.wait(chosen, timeout=max(0.0, until - time.monotonic()))
+    async def wait(self, until: float) -> None:
+        if self.tasks:
+            await asyncio.wait(self.tasks.values(), timeout=max(0.0, until - time.monotonic()))
+
+    def cancel(self, path: str) -> None:
+        """Give up one answer."""
+        if path in self.tasks:
+            self.tasks[path].cancel()
 
     async def end(self) -> None:
         """Give up what has no answer."""

@@ -32,6 +32,7 @@ from app.tools.contract.ports import CHANGES_TOOL
 from app.tools.project_files.project_files import ProjectFiles
 from app.workspace import Workspace
 from app.workspace.any_names import path_at
+from app.workspace.file_status import MergeStatus
 
 Action = Literal["list", "diff", "apply", "discard"]
 ACTIONS: tuple[Action, ...] = ("list", "diff", "apply", "discard")
@@ -59,7 +60,7 @@ class ChangedFile(Frozen):
     """`left` says why this tool cannot apply the change."""
 
     path: str
-    status: Literal["added", "modified", "deleted", "mode"]
+    status: MergeStatus
     additions: int | None = Field(default=None, description="Lines; absent for binary files.")
     deletions: int | None = None
     left: str | None = Field(default=None, description="Why only the operator can merge it.")

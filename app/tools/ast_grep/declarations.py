@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from app.tools.ast_grep.engine import Query
-from app.tools.ast_grep.languages import LanguageName
+from app.tools.ast_grep.languages import LANGUAGES, LanguageName
 
 _SCRIPT = {
     "class_declaration": "class",
@@ -102,14 +103,98 @@ _KINDS: Mapping[LanguageName, Mapping[str, str]] = {
 }
 
 
+_Rule = Mapping[str, Any]
+
+
+def _named(
+    meaning: str, kind: str, *, field: str = "name", name: _Rule | None = None, also: _Rule | None = None
+) -> _Rule:
+    """Return the rule for a node of a kind whose `field` is the name of what it declares, and that `also`
+    keeps another rule."""
+    named = {"has": {"field": field, "pattern": f"${meaning.upper()}", **(name or {})}}
+    return {"kind": kind, "all": [named, also] if also else [named]}
+
+
+def _with_body(meaning: str, kind: str, body: str) -> _Rule:
+    return _named(meaning, kind, also={"has": {"field": "body", "kind": body}})
+
+
+def _not_in(*kinds: str) -> _Rule:
+    return {"not": {"inside": {"any": [{"kind": kind} for kind in kinds], "stopBy": "end"}}}
+
+
+_IS_FUNCTION = {
+    "has": {
+        "field": "value",
+        "any": [{"kind": kind} for kind in ("arrow_function", "function_expression", "generator_function")],
+    }
+}
+_IN_MODULE = _not_in("statement_block", "class_body")
+_SCRIPT_NAMES = (
+    _named(
+        "function",
+        "variable_declarator",
+        name={"kind": "identifier"},
+        also={"all": [_IS_FUNCTION, _IN_MODULE]},
+    ),
+    _named(
+        "constant",
+        "variable_declarator",
+        name={"kind": "identifier"},
+        also={"all": [{"not": _IS_FUNCTION}, _IN_MODULE]},
+    ),
+)
+_C_FUNCTION = {"kind": "function_declarator", "has": {"field": "declarator", "pattern": "$FUNCTION"}}
+_C = (
+    _with_body("struct", "struct_specifier", "field_declaration_list"),
+    _with_body("struct", "union_specifier", "field_declaration_list"),
+    _with_body("enum", "enum_specifier", "enumerator_list"),
+    _named("type", "type_definition", field="declarator", name={"kind": "type_identifier"}),
+    _named("function", "preproc_function_def"),
+    {
+        "kind": "function_definition",
+        # Of one that returns a pointer the declarator is within another.
+        "has": {
+            "field": "declarator",
+            "any": [_C_FUNCTION, {"has": {"kind": "function_declarator", "has": _C_FUNCTION["has"]}}],
+        },
+    },
+)
+_FURTHER: Mapping[LanguageName, tuple[_Rule, ...]] = {
+    "python": (
+        _named(
+            "constant",
+            "assignment",
+            field="left",
+            name={"kind": "identifier", "regex": "^[A-Z_][A-Z0-9_]+$"},
+            also=_not_in("function_definition", "class_definition"),
+        ),
+    ),
+    "javascript": _SCRIPT_NAMES,
+    "typescript": _SCRIPT_NAMES,
+    "tsx": _SCRIPT_NAMES,
+    "c": _C,
+    "cpp": (
+        *_C,
+        _with_body("class", "class_specifier", "field_declaration_list"),
+        _named("namespace", "namespace_definition"),
+        _named("type", "alias_declaration"),
+    ),
+}
+"""What takes more than the kind of its node."""
+
+
 def declarations(language: LanguageName) -> Query | None:
     """Return the options that search for all that a file declares, None for a language whose declarations are
     not known. A match captures the name, under what it is in capitals: `CLASS`, `FUNCTION`."""
-    kinds = _KINDS.get(language)
-    if kinds is None:
-        return None
-    rules = [
-        {"kind": kind, "has": {"field": "name", "pattern": f"${meaning.upper()}"}}
-        for kind, meaning in kinds.items()
-    ]
+    return _QUERIES.get(language)
+
+
+def _query(language: LanguageName) -> Query:
+    kinds = _KINDS.get(language, {})
+    rules = [_named(meaning, kind) for kind, meaning in kinds.items()]
+    rules += _FURTHER.get(language, ())
     return ("--inline-rules", json.dumps({"id": "declared", "language": language, "rule": {"any": rules}}))
+
+
+_QUERIES = {language: _query(language) for language in LANGUAGES if language in {*_KINDS, *_FURTHER}}

@@ -18,8 +18,8 @@ Captured = str | list[str]
 @dataclass(frozen=True, slots=True)
 class Found:
     """One match. `start` and `end` count bytes from 0, `end` after the match; lines and columns count from 1,
-    columns in characters. `replacement` takes the place of the bytes `replaced`, when a rewrite was asked
-    for."""
+    columns in characters. `places` has the line and column of each capture that is one node. `replacement`
+    takes the place of the bytes `replaced`, when a rewrite was asked for."""
 
     file: str
     text: str
@@ -30,6 +30,7 @@ class Found:
     end_line: int
     end_column: int
     captures: dict[str, Captured]
+    places: dict[str, tuple[int, int]]
     replacement: str | None
     replaced: tuple[int, int]
 
@@ -72,6 +73,7 @@ def read_match(line: bytes) -> Found:
     place = match["range"]
     start, end = place["start"], place["end"]
     offsets = match.get("replacementOffsets") or place["byteOffset"]
+    variables = match.get("metaVariables") or {}
     return Found(
         file=match["file"],
         text=match["text"],
@@ -81,7 +83,8 @@ def read_match(line: bytes) -> Found:
         column=start["column"] + 1,
         end_line=end["line"] + 1,
         end_column=end["column"] + 1,
-        captures=_captures(match.get("metaVariables") or {}),
+        captures=_captures(variables),
+        places={name: _place(node) for name, node in variables.get("single", {}).items()},
         replacement=match.get("replacement"),
         replaced=(offsets["start"], offsets["end"]),
     )
@@ -93,3 +96,8 @@ def _captures(variables: dict[str, Any]) -> dict[str, Captured]:
     for name, nodes in variables.get("multi", {}).items():
         captured[name] = [node["text"] for node in nodes if node["text"] != ","]
     return captured
+
+
+def _place(node: dict[str, Any]) -> tuple[int, int]:
+    start = node["range"]["start"]
+    return start["line"] + 1, start["column"] + 1

@@ -23,6 +23,12 @@ from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject
 
 CODE = "permission_denied"
 _LEVELS = {"manifest": "Project", "session": "Session", "project": "Operator"}
+_ASKERS = {
+    "manifest": "A rule of the project file",
+    "session": "A rule of the session",
+    "project": "A rule of the operator",
+}
+_ANY = {"path": "any file", "command": "any command", "host": "any address"}
 _VERBS = {"allow": "allows this", "ask": "asks for approval", "deny": "denies this"}
 _MAX_SHOWN = 300
 _MAX_SHOWN_INPUT = 4_000
@@ -86,7 +92,7 @@ def _request(definition: ToolDefinition, asked: list[Judged], context: ToolCallC
         tool=definition.name,
         permission=permissions.pop() if len(permissions) == 1 else definition.name,
         subjects=tuple(dict.fromkeys(subject.text or definition.name for subject in subjects)),
-        reason="\n".join((_reason(asked[0][1]), *_inputs(subjects))),
+        reason="\n".join((_asks(*asked[0]), *_inputs(subjects))),
         source="rule",
         suggestions=suggestions_for(subjects, context.rules),
         about=subjects,
@@ -144,6 +150,18 @@ def _error(subject: Subject, decision: Decision, what: str) -> ToolError:
         "Find another way, or tell the operator which permission you need and why.",
         detail=detail,
     )
+
+
+def _asks(subject: Subject, decision: Decision) -> str:
+    """Return which rule asks, for the person who is asked."""
+    rule = decision.rule
+    if rule is None:
+        return "No rule allows it."
+    asker = f"The mode `{rule.id}`" if rule.scope == "mode" else _ASKERS[rule.scope]
+    what = "any call" if rule.permission == "*" else f"`{rule.permission}`"
+    about = _ANY.get(subject.kind, "anything") if rule.pattern in {"*", "**"} else f"`{rule.pattern}`"
+    doubt = " It may apply: the call cannot be analysed completely." if decision.uncertain else ""
+    return f"{asker} asks before {what} on {about}.{doubt}"
 
 
 def _reason(decision: Decision) -> str:

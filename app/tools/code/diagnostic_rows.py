@@ -35,8 +35,9 @@ def errors_shown(call: CodeCall, diagnosed: Diagnosed, encoding: Encoding, files
     return wanted(call, [one for one in rows(diagnosed, encoding, files) if one.severity == "error"])
 
 
-def rows(diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnostic]:
-    """Return what a server reported for one file, by position. Blocking."""
+def rows(diagnosed: Diagnosed, encoding: Encoding, files: Files | None = None) -> list[Diagnostic]:
+    """Return what a server reported for one file, by position; with what is related to it in `files`.
+    Blocking."""
     found = [
         row
         for one in objects(list(diagnosed.items))[:MAX_ITEMS]
@@ -45,7 +46,9 @@ def rows(diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnos
     return sorted(found, key=lambda one: (one.line, one.character, SEVERITIES.index(one.severity)))
 
 
-def _row(one: Mapping[str, Any], diagnosed: Diagnosed, encoding: Encoding, files: Files) -> Diagnostic | None:
+def _row(
+    one: Mapping[str, Any], diagnosed: Diagnosed, encoding: Encoding, files: Files | None
+) -> Diagnostic | None:
     start, end = start_of(one.get("range")), end_of(one.get("range"))
     message = _message(one.get("message"))
     if line_of(start) is None or line_of(end) is None or not message:
@@ -64,7 +67,7 @@ def _row(one: Mapping[str, Any], diagnosed: Diagnosed, encoding: Encoding, files
         code=_code(one.get("code"), source),
         source=source,
         tags=[_TAGS[tag] for tag in tags if tag in (1, 2)] or None if isinstance(tags, list) else None,
-        related=_related(one.get("relatedInformation"), files) or None,
+        related=None if files is None else _related(one.get("relatedInformation"), files) or None,
     )
 
 

@@ -14,6 +14,7 @@ import stat
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.tools.search.name_index import NameHit, NameIndex, NameQuery
@@ -28,6 +29,16 @@ MAX_PENDING = 20_000
 MAX_LINKED = 1_000
 _ROUNDS = 5
 _FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfFiles:
+    """Files with their times; None: as they were before. `mark` is another one after a change, and None where
+    changes are not seen. `is_whole`: there are no further files."""
+
+    times: dict[str, int] | None
+    mark: object = None
+    is_whole: bool = True
 
 
 class OutOfStep(Exception):
@@ -61,6 +72,7 @@ class KeptList:
         self._pending = pending
         self._times: dict[str, int] = {}
         self._linked: set[str] = set()
+        self._changes = 0
         self._names: NameIndex | None = None
         self._lock = threading.Lock()
 
@@ -115,6 +127,16 @@ class KeptList:
             if self._names is None:
                 self._names = NameIndex(self._times)
             return self._names.find(query, most, lambda path: self._times.get(path, 0), accepts)
+
+    def times(self, wanted: Callable[[str], bool], since: object = None) -> TimesOfFiles:
+        """Return the files that are wanted with their times; none when they are as they were with the mark
+        `since`. Raises OutOfStep."""
+        with self._lock:
+            self._catch_up()
+            mark = (self, self._changes)
+            if mark == since:
+                return TimesOfFiles(None, mark)
+            return TimesOfFiles({path: time for path, time in self._times.items() if wanted(path)}, mark)
 
     def _matching(self, prefix: str, test: re.Pattern[str]) -> list[Timed]:
         fits, start = test.fullmatch, len(prefix)
@@ -210,6 +232,8 @@ class KeptList:
             return False
         if self._names is not None and path not in self._times:
             self._names.add(path)
+        if self._times.get(path) != status.st_mtime_ns:
+            self._changes += 1
         self._times[path] = status.st_mtime_ns
         if status.st_nlink > 1:
             self._linked.add(path)
@@ -218,8 +242,10 @@ class KeptList:
         return True
 
     def _forget(self, path: str) -> None:
-        if self._times.pop(path, None) is not None and self._names is not None:
-            self._names.discard(path)
+        if self._times.pop(path, None) is not None:
+            self._changes += 1
+            if self._names is not None:
+                self._names.discard(path)
         self._linked.discard(path)
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.errors import ToolError
 from app.tools.processes.call_processes import CallProcesses
@@ -23,8 +23,8 @@ from app.tools.project_files.threads import to_the_end
 from app.tools.search.engine import Ripgrep, Walk
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob
-from app.tools.search.kept_list import MAX_KEPT, KeptList, OutOfStep, Pending, Timed
-from app.tools.search.name_index import NameHit, NameQuery
+from app.tools.search.kept_list import MAX_KEPT, KeptList, OutOfStep, Pending, Timed, TimesOfFiles
+from app.tools.search.name_index import NameQuery
 from app.tools.search.running import EngineRun
 from app.tools.search.scope import Scope
 from app.tools.search.walked_names import NamesFound, WalkedNames
@@ -34,6 +34,7 @@ from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 
 log = logging.getLogger("kaged.search")
 
+T = TypeVar("T")
 MAX_KEPT_IN_ALL = 2 * MAX_KEPT
 IDLE_SECONDS = 900.0
 WALK_SECONDS = 60.0
@@ -84,23 +85,37 @@ class KeptLists:
         is made where there is none; where that is impossible, a walk of a moment ago counts.
 
         Raises ToolError `search_failed` and `cage_unavailable`, and OSError."""
+        found = await self._of_kept(root, lambda kept: (kept.find_names(query, most, accepts), len(kept)))
+        if found is not None:
+            return NamesFound(*found, is_whole=True)
+        return await self._walked.find_names(root, query, most, accepts)
+
+    async def files(self, root: Path, wanted: Callable[[str], bool], since: object = None) -> TimesOfFiles:
+        """Return the files below `root`, a real path, that are wanted, with their times. `wanted` is asked in
+        a thread. For lists and errors see `find_names`, for `since` `KeptList.times`."""
+        found = await self._of_kept(root, lambda kept: kept.times(wanted, since))
+        return found if found is not None else await self._walked.files(root, wanted)
+
+    async def _of_kept(self, root: Path, work: Callable[[KeptList], T]) -> T | None:
+        """Run `work` in a thread on the list of `root`, which is made where there is none; None where that is
+        impossible."""
         self.want(root)
         await self.made(root)
         project = self._projects.get(root)
         kept = project.current("") if project is not None else None
-        if project is not None and kept is not None:
-            known = kept
+        if project is None or kept is None:
+            return None
 
-            def find() -> list[NameHit]:
-                if not known.rules.still_hold(root):
-                    raise OutOfStep
-                return known.find_names(query, most, accepts)
+        def look() -> T:
+            if not kept.rules.still_hold(root):
+                raise OutOfStep
+            return work(kept)
 
-            try:
-                return NamesFound(await to_the_end(find, lambda _: None), len(known), is_whole=True)
-            except OutOfStep:
-                project.give_up()
-        return await self._walked.find_names(root, query, most, accepts)
+        try:
+            return await to_the_end(look, lambda _: None)
+        except OutOfStep:
+            project.give_up()
+            return None
 
     def want(self, root: Path) -> None:
         """A search of `root`, a real path, had to walk: let the next one find a list."""

@@ -9,19 +9,18 @@ All names are in one text, which regular expressions go through at once. Few cha
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
 
 from app.tools.search.fuzzy import MAX_QUERY, Fit, fit, fold
+from app.tools.search.names_text import NamesText
 
 MAX_FITTED = 500
 """Names whose score is computed, at most: first those whose own name begins with what was typed."""
 MAX_CHANGES = 1_000
 MAX_TERMS = 8
-_RARE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,8 @@ class NameIndex:
         self._files = set(files)
         self._entries = [*_folders(files), *files]
         self._known = set(self._entries)
-        self._paths = _Text(self._entries)
-        self._names = _Text([entry.rstrip("/").rpartition("/")[2] for entry in self._entries])
+        self._paths = NamesText(self._entries)
+        self._names = NamesText([entry.rstrip("/").rpartition("/")[2] for entry in self._entries])
 
     def add(self, path: str) -> None:
         self._files.add(path)
@@ -81,6 +80,10 @@ class NameIndex:
         self._added.pop(path, None)
         if path in self._known:
             self._removed.add(path)
+
+    def times(self, wanted: Callable[[str], bool], time_of: Callable[[str], int]) -> dict[str, int]:
+        """Return the files that are wanted with their times."""
+        return {path: time_of(path) for path in self._files if wanted(path)}
 
     def find(
         self,
@@ -151,38 +154,6 @@ class NameIndex:
 
 def _has_all(text: str, terms: list[str]) -> bool:
     return all(term in text for term in terms)
-
-
-class _Text:
-    """Names in one text: each stands between two NULs."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._text = "\0" + fold("\0".join(names)) + "\0"
-        self._starts: list[int] = []
-        at = 0
-        for name in names:
-            self._starts.append(at)
-            at += len(name) + 1
-
-    def find(self, expression: str) -> Iterator[int]:
-        """Yield the numbers of names in which an expression is found."""
-        starts = self._starts
-        # The rest of the name belongs to what is found, so that each is found once.
-        for found in re.finditer(expression + r"[^\x00]*+", self._text):
-            yield bisect_right(starts, found.start()) - 1
-
-    def scattered(self, term: str) -> str:
-        """Return an expression for the letters of a term in order, within one name. It is tried once for each
-        name, from the NUL before it, or where the first letter is rare from each of those."""
-        rest = "".join(rf"[^\x00{letter}]*+{letter}" for letter in map(re.escape, term[1:]))
-        first = re.escape(term[0])
-        if _RARE * self._text.count(term[0]) < len(self._starts):
-            return first + rest
-        return rf"\x00[^\x00{first}]*+{first}{rest}"
-
-    def of(self, place: int) -> str:
-        start = self._starts[place] + 1
-        return self._text[start : self._text.index("\0", start)]
 
 
 def _in_a_row(term: str) -> str:

@@ -9,11 +9,13 @@ import asyncio
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.tools.project_files.threads import to_the_end
+from app.tools.search.kept_list import TimesOfFiles
 from app.tools.search.name_index import NameHit, NameIndex, NameQuery
 from app.workspace.folder_rules import ProjectRules
 
@@ -55,6 +57,20 @@ class WalkedNames:
         self, root: Path, query: NameQuery, most: int, accepts: Callable[[str], bool]
     ) -> NamesFound:
         """Return the names that fit best. Raises what the walk raises."""
+        time_of = _times_below(root)
+        async with self._walked(root) as (known, index):
+            hits = await to_the_end(lambda: index.find(query, most, time_of, accepts), lambda _: None)
+            return NamesFound(hits, known.size, known.is_whole)
+
+    async def files(self, root: Path, wanted: Callable[[str], bool]) -> TimesOfFiles:
+        """Return the wanted files with their times. Raises what the walk raises."""
+        time_of = _times_below(root)
+        async with self._walked(root) as (known, index):
+            times = await to_the_end(lambda: index.times(wanted, time_of), lambda _: None)
+            return TimesOfFiles(times, None, known.is_whole)
+
+    @asynccontextmanager
+    async def _walked(self, root: Path) -> AsyncIterator[tuple[_Root, NameIndex]]:
         known = self._roots.setdefault(root, _Root())
         self._roots.move_to_end(root)
         while len(self._roots) > MAX_ROOTS:
@@ -68,14 +84,16 @@ class WalkedNames:
                 known.index = await asyncio.to_thread(NameIndex, names)
                 known.size, now = len(names), time.monotonic()
                 known.counts_until = now + min(max(PER_SECOND * (now - began), SHORTEST), LONGEST)
-            index = known.index
-            base = f"{root}/"
+            yield known, known.index
 
-            def time_of(path: str) -> int:
-                try:
-                    return os.lstat(base + path).st_mtime_ns
-                except OSError:
-                    return 0
 
-            hits = await to_the_end(lambda: index.find(query, most, time_of, accepts), lambda _: None)
-            return NamesFound(hits, known.size, known.is_whole)
+def _times_below(root: Path) -> Callable[[str], int]:
+    base = f"{root}/"
+
+    def time_of(path: str) -> int:
+        try:
+            return os.lstat(base + path).st_mtime_ns
+        except OSError:
+            return 0
+
+    return time_of

@@ -1,0 +1,1 @@
+"""A session as a file for other people: what leaves, without secrets, as HTML or as Markdown."""
