@@ -15,7 +15,7 @@ PROCESSES = $$(($(CORES) + 1))
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(or $(TEST_PROCESSES),$(PROCESSES)) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-nightly tools lint format bench dist openapi clients clients-typescript web lock clean
+.PHONY: help setup run test test-all test-nightly tools lint format screenshots bench dist openapi clients clients-typescript web lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,9 @@ lint: setup ## format, lint, types, import rules
 format: setup ## rewrite the code in the one format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+screenshots: setup ## take the pictures of the page anew, for its tests and for the documentation
+	@KAGED_NIGHT=1 KAGED_PICTURES=anew $(BIN)/pytest -q -m nightly tests/e2e/test_page_pictures.py
 
 bench: setup ## measure (NAME=turn_overhead for one figure)
 	@$(BIN)/python -m bench $(NAME)

@@ -39,6 +39,7 @@ Prefix = Literal[
     "dmn",
     "wks",
     "att",
+    "ntf",
 ]
 
 ROOT_AGENT = "primary"

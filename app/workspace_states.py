@@ -14,7 +14,7 @@ from typing import Any
 class WorkspaceState(StrEnum):
     """One workspace. `merged` and `discarded` are not its end: a merged one goes on and is merged again, a
     discarded one comes back until its folder is removed. `broken`: it could not be made, or its folder is
-    gone."""
+    gone; it can be made again."""
 
     CREATING = "creating"
     READY = "ready"
@@ -33,7 +33,7 @@ WORKSPACE_MOVES: Mapping[WorkspaceState, frozenset[WorkspaceState]] = {
     _K.MERGING: frozenset({_K.READY, _K.MERGED, _K.BROKEN}),
     _K.MERGED: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
     _K.DISCARDED: frozenset({_K.READY, _K.BROKEN}),
-    _K.BROKEN: frozenset({_K.DISCARDED}),
+    _K.BROKEN: frozenset({_K.CREATING, _K.DISCARDED}),
     _K.KEPT: frozenset(),
 }
 
@@ -42,11 +42,13 @@ WORKABLE = frozenset({_K.READY, _K.MERGING, _K.MERGED})
 
 
 class AttemptsState(StrEnum):
-    """A group of attempts. `picking`: one is being merged and the others given up."""
+    """A group of attempts. `picking`: one is being merged and the others given up. `discarded`: all are, or
+    are being, given up."""
 
     OPEN = "open"
     PICKING = "picking"
     PICKED = "picked"
+    DISCARDED = "discarded"
 
 
 class CheckState(StrEnum):
@@ -64,9 +66,10 @@ class CheckState(StrEnum):
 _A, _C = AttemptsState, CheckState
 
 ATTEMPTS_MOVES: Mapping[AttemptsState, frozenset[AttemptsState]] = {
-    _A.OPEN: frozenset({_A.PICKING}),
+    _A.OPEN: frozenset({_A.PICKING, _A.DISCARDED}),
     _A.PICKING: frozenset({_A.OPEN, _A.PICKED}),
     _A.PICKED: frozenset(),
+    _A.DISCARDED: frozenset(),
 }
 CHECK_MOVES: Mapping[CheckState, frozenset[CheckState]] = {
     _C.NONE: frozenset({_C.RUNNING, _C.STOPPED}),

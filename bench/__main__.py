@@ -21,6 +21,7 @@ SUPPORT = {
     "debug_client",
     "lsp_client",
     "lsp_projects",
+    "recorded_session",
 }
 
 

@@ -1,4 +1,5 @@
 """Search 100,000 names and read pages of their tree as clients do, beside ripgrep with fzf, or git with grep.
+Search what 5,000 source files declare, beside ast-grep.
 
 The first request of each kind is cold: it lists the files, asks git, and makes the index. The goal counts for
 later ones. `fzf --filter` is measured where it is installed, with the same queries.
@@ -21,11 +22,16 @@ from app.harness.files.listing import sort_key
 from app.harness.files.roots import WorkingRoots
 from app.harness.files.service import FileAddress, ProjectFileViews
 from app.harness.files.statuses import GitStatuses
+from app.harness.files.symbols import ProjectSymbols
 from app.programs import packaged
+from app.tools.ast_grep.engine import AstGrep
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.search.engine import Ripgrep
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.name_index import NameQuery
+from app.tools.search.symbol_index import SymbolQuery
+from app.tools.search.symbol_indexes import SymbolIndexes, SymbolsFound
+from app.tools.search.symbol_reader import SymbolReader, has_symbols
 from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import TreeWatches
 from bench.figures import report, spread
@@ -47,6 +53,9 @@ QUERIES = (
 )
 """The last but one is scattered over whole paths, and the last fits nothing."""
 SEARCH_MS, PAGE_MS = 30.0, 50.0
+SOURCES = 5_000
+SYMBOLS = ("get", "Session", "ClientSession", "fmt_val", "tstcase", "Session.request", "zzqqx")
+SYMBOL_MS, CHANGED_MS = 50.0, 200.0
 
 
 class _OneRoot(WorkingRoots):
@@ -60,17 +69,19 @@ class _OneRoot(WorkingRoots):
 
 
 @asynccontextmanager
-async def _views(root: Path) -> AsyncIterator[ProjectFileViews]:
+async def _views(root: Path) -> AsyncIterator[tuple[ProjectFileViews, ProjectSymbols]]:
     children = ChildProcesses()
     processes = CallProcesses.uncaged(children)
     watches = TreeWatches(ProjectRules)
     kept = KeptLists(watches, processes, Ripgrep.installed({}))
+    indexes = SymbolIndexes(kept, SymbolReader(processes, AstGrep(children)))
     statuses = GitStatuses(processes, child_environment(), watches)
     views = ProjectFileViews(_OneRoot(root), statuses, kept, ())
     try:
-        yield views
+        yield views, ProjectSymbols(_OneRoot(root), indexes, ())
     finally:
         await views.aclose()
+        await indexes.aclose()
         await kept.aclose()
         await watches.aclose()
         await children.aclose()
@@ -130,13 +141,64 @@ async def _tree(views: ProjectFileViews, root: Path) -> None:
         report(f"tree, page of 100, depth {depth}, warm", statistics.median(times), "ms", at_most=PAGE_MS)
 
 
+async def _symbols(symbols: ProjectSymbols, root: Path) -> None:
+    async def search(text: str) -> SymbolsFound:
+        return await symbols.search("prj_bench", None, SymbolQuery.parse(text), 25)
+
+    first = 0.0
+    began = time.perf_counter()
+    beats = asyncio.create_task(_longest_beat())
+    while (found := await search("session")).state == "pending":
+        first = first or (time.perf_counter() - began) * 1000
+    report(f"symbols, first answer, {SOURCES:,} source files", first, "ms", at_most=2_000.0)
+    report("symbols, all files read", (time.perf_counter() - began) * 1000, "ms")
+    beats.cancel()
+    report("symbols, longest wait of the event loop meanwhile", await beats, "ms")
+    print(f"symbols: {found.searched:,} files; ast-grep {_beside(_AST_GREP, root):,.0f} ms for one name")
+    everything: list[float] = []
+    for text in SYMBOLS:
+        times = [await _took(search(text)) for _ in range(TURNS)]
+        everything += times
+        print(f"symbols {text!r}: {spread(times, 'ms')}, {len((await search(text)).hits)} found")
+    report("symbols, warm, all queries", statistics.median(everything), "ms", at_most=SYMBOL_MS)
+    changed = next(root.glob("package_0/**/*.py"))
+    times = []
+    for number in range(TURNS):
+        changed.write_text(f"def brand_new_{number}(): ...\n")
+        times.append(await _took(search(f"brand_new_{number}")))
+        assert (await search(f"brand_new_{number}")).hits
+    report("symbols, after a file has changed", statistics.median(times), "ms", at_most=CHANGED_MS)
+
+
+_AST_GREP = f"{packaged('ast-grep')} run --pattern='class Session: $$$' --lang=python --json=stream ."
+
+
+async def _longest_beat() -> float:
+    """Return, when cancelled, how long the event loop has let somebody wait at most, in milliseconds."""
+    longest = 0.0
+    try:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, (time.perf_counter() - began) * 1000 - 1)
+    except asyncio.CancelledError:
+        return longest
+
+
 async def _measure(root: Path) -> None:
-    async with _views(root) as views:
+    async with _views(root) as (views, _):
         await _search(views, root)
         await _tree(views, root)
 
 
+async def _measure_symbols(root: Path) -> None:
+    async with _views(root) as (_, symbols):
+        await _symbols(symbols, root)
+
+
 def main() -> None:
+    with source_tree(SOURCES, has_symbols) as root:
+        asyncio.run(_measure_symbols(root))
     with source_tree(FILES) as root:
         shutil.rmtree(root / ".git")
         for arguments in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -153,10 +154,12 @@ def daemon(
     readme: str = "",
     project: Callable[[Path], Path] = write_project,
     settings: str = "",
+    code: Path | None = None,
 ) -> Iterator[Running]:
     """Start a daemon on a small project in a temporary folder; yield it when it is ready.
 
-    `settings` are further tables of its configuration file, in TOML.
+    `settings` are further tables of its configuration file, in TOML. `code` is a checkout of another revision
+    that it is to run from.
     """
     folder = Path(tempfile.mkdtemp(prefix="kaged-bench-"))
     root = project(folder / "shop")
@@ -164,7 +167,8 @@ def daemon(
         (root / "README.md").write_text(readme)
     config = write_config(folder / "config.toml", model_port, settings)
     command = daemon_command(folder / "data", config, "--project", str(root))
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    environment = None if code is None else {**os.environ, "PYTHONPATH": str(code)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=code, env=environment)
     try:
         assert process.stdout is not None
         ready: dict[str, Any] = orjson.loads(process.stdout.readline())
@@ -172,7 +176,7 @@ def daemon(
         yield Running(ready["url"], ready["pid"], token, ready["projects"][0]["id"], folder / "data")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.communicate(timeout=30)
         shutil.rmtree(folder, ignore_errors=True)
 
 

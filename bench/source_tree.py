@@ -9,7 +9,7 @@ import os
 import shutil
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -21,27 +21,28 @@ NEWEST = 1_750_000_000
 
 
 @contextmanager
-def source_tree(files: int = 30_000) -> Iterator[Path]:
-    """Yield a folder with `files` source files (besides a few that its `.gitignore` leaves out).
+def source_tree(files: int = 30_000, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Path]:
+    """Yield a folder with `files` source files (besides a few that its `.gitignore` leaves out), all of them
+    wanted by their name.
 
     It looks like a git repository: `package_0/`, `package_1/`, ... hold copies of what is
     installed. Modification times differ from file to file and are the same in every run.
     """
     root = Path(tempfile.mkdtemp(prefix="kaged-bench-tree-"))
     try:
-        _fill(root, files)
+        _fill(root, files, wanted)
         yield root
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _fill(root: Path, files: int) -> None:
+def _fill(root: Path, files: int, wanted: Callable[[str], bool]) -> None:
     (root / ".git").mkdir()
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (root / ".gitignore").write_text(IGNORED)
     (root / "build").mkdir()
     (root / "build" / "out.py").write_text("# TODO: this one is ignored\n")
-    originals = sorted(_originals(Path(sysconfig.get_path("purelib"))))
+    originals = sorted(one for one in _originals(Path(sysconfig.get_path("purelib"))) if wanted(one[1]))
     left = files - 1
     for copy in count():
         folder = root / f"package_{copy}"

@@ -1,6 +1,8 @@
-"""A workspace of a repository with 30,000 files, from the request until it is ready.
+"""A workspace of a repository with 30,000 files, from the request until it is ready; then the copy that
+`link` makes of a folder with as many.
 
-`git worktree add` of the same commit is the floor of the same run, in turns. Both write onto the same disk.
+`git worktree add` of the same commit, and `cp -a` of the same folder, are the floors of the same run, in
+turns. All write onto the same disk.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from app.harness.workspaces.copying import CopyBounds, copy_tree
 from bench.figures import report, spread
 from bench.source_tree import source_tree
 from tests.driver.sessions import driven, provider_settings, write_project
@@ -72,8 +75,27 @@ async def _measure(folder: Path, root: Path) -> None:
                 report("  ratio to `git worktree add`", ratio, "", at_most=1.0 if base == "head" else None)
 
 
+def _link(folder: Path, root: Path) -> None:
+    ours, theirs = [], []
+    for turn in range(TURNS):
+        made = folder / f"link-{turn}"
+        made.mkdir()
+        began = time.perf_counter()
+        copy_tree(root, made, CopyBounds(most_bytes=10**12))
+        ours.append((time.perf_counter() - began) * 1000)
+        shutil.rmtree(made)
+        began = time.perf_counter()
+        subprocess.run(["cp", "-a", "--reflink=auto", root, made], check=True)
+        theirs.append((time.perf_counter() - began) * 1000)
+        shutil.rmtree(made)
+    print(f"link of {FILES:,} files: ours {spread(ours, 'ms')}; cp -a {spread(theirs, 'ms')}")
+    report("  ratio to `cp -a`", statistics.median(ours) / statistics.median(theirs), "")
+
+
 def main() -> None:
     with source_tree(FILES) as root, tempfile.TemporaryDirectory(prefix="kaged-bench-") as folder:
         write_project(root, YAML)
         _commit(root)
         asyncio.run(_measure(Path(folder), root))
+        shutil.rmtree(root / ".git")
+        _link(Path(folder), root)
