@@ -195,6 +195,7 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         ("shell.bash", {"command": "true"}, '{"stderr":"","exit_code":0}\n', {}),
         ("shell.bash", {"command": "no"}, "Error refused: no", {"isError": True}),
         ("edit.text", {"path": "a.py", "old_string": "ne 9", "new_string": "ne nine"}, '{"path":"a.py"}', {}),
+        ("edit.text", {"path": "b.py", "old_string": "a\u202eb", "new_string": "if c"}, '{"path":"b.py"}', {}),
         ("todo", {"todos": []}, '{"todos":[{"content":"Read","status":"completed"}]}', {}),
     ]
     async with open_page(browser, daemon) as (page, complaints):
@@ -217,13 +218,18 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         whole = await shells.nth(0).locator(".shell-output").bounding_box()
         assert short is not None and whole is not None and whole["height"] > short["height"]
         # The numbers of the lines are those of the file that was read.
-        edit = page.locator('.tool[data-tool="edit.text"] .change')
+        changes = page.locator('.tool[data-tool="edit.text"] .change')
+        edit = changes.first
         numbers = await edit.locator("> span").evaluate_all(
             "all => all.map((line) => [...line.querySelectorAll('.number')].map((one) => one.dataset.number))"
         )
         around = [[str(at)] * 2 for at in (6, 7, 8)], [[str(at)] * 2 for at in (10, 11, 12)]
         assert numbers == [*around[0], ["9", ""], ["", "9"], *around[1]]
         assert "line nine" in await edit.locator(".added").inner_text()
+        # Words of the language are marked, and what hides in a line is written out.
+        await expect(edit.locator(".removed .hljs-number")).to_have_text("9")
+        await expect(changes.nth(1).locator(".added .hljs-keyword")).to_have_text("if")
+        await expect(changes.nth(1).locator(".removed")).to_contain_text("a⟨U+202E⟩b")
         assert await page.locator(".steps li[data-status=completed] .step-text").inner_text() == "Read"
         card = page.locator(".failure-card")
         assert "No key is set." in await card.inner_text()
