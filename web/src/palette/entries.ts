@@ -8,8 +8,10 @@ import { to } from "../routes.js";
 import { sessionWord } from "../session_words.js";
 import type { Session } from "../shell/choice.ts";
 import { PICTURES, type PictureName } from "../shell/dialogs.ts";
+import { SECTIONS } from "../settings/sections.ts";
 import { openProjects, openShortcuts } from "../shell/opening.ts";
 import type { Sessions } from "../shell/sessions.svelte.ts";
+import { split } from "../workspace/names.ts";
 
 const MOST = 6;
 
@@ -40,6 +42,7 @@ const go = (hash: string) => () => {
 export function commands(list: Sessions, text: string): Group[] {
   const open = list.route.session ? list.find(list.route.session) : undefined;
   const views: [string, IconName, string][] = [
+    ["Inbox", "inbox", to.inbox()],
     ["Sessions", "sessions", to.session(list.lastSession)],
     ["Issues", "issues", "#issues"],
     ["Workflows", "workflows", "#workflows"],
@@ -51,13 +54,17 @@ export function commands(list: Sessions, text: string): Group[] {
     ...press("stop", "Stop the run", "close"),
     ...press("pause", "Pause the run", "close"),
     ...press("resume", "Resume the run", "right"),
+    ...press("session-model", "Choose the model", "right"),
+    ...press("session-mode", "Choose the mode", "right"),
+    ...press("attach-files", "Attach images or files", "file"),
+    ...press("share", "Share or export this session", "right"),
     ...press("open-details", "Show or hide the workspace", "workspace"),
     { key: "projects", name: "Choose or open a project", about: "", icon: "folder", open: () => void openProjects(list) },
     ...views.map(([name, icon, hash]): Entry => ({ key: `go-${name}`, name: `Go to ${name}`, about: "", icon, open: go(hash) })),
     { key: "keys", name: "Show all keys", about: "?", icon: "keyboard", open: () => void openShortcuts() },
   ];
   const settings: Entry[] = [
-    { key: "appearance", name: "Appearance", about: "theme, keys", icon: "settings", open: go(to.settings("appearance")) },
+    ...SECTIONS.map(({ key, name, about }): Entry => ({ key: `settings-${key}`, name: `Settings: ${name.toLowerCase()}`, about, icon: "settings", open: go(to.settings(key)) })),
     ...Object.entries(THEMES).map(([theme, name]): Entry => ({ key: `theme-${theme}`, name: `Theme: ${name.toLowerCase()}`, about: "", icon: "settings", open: () => chooseTheme(theme as Theme) })),
   ];
   return [
@@ -106,32 +113,15 @@ export async function issues(list: Sessions, text: string): Promise<Group> {
   return { name: "Issues", entries: pages.flat().slice(0, MOST) };
 }
 
-/** The files of the open session, or of the project that is chosen. */
+/** The files of the open session, or of the one that was open last. */
 export async function files(list: Sessions, text: string): Promise<Group> {
-  const session = list.route.session ? list.find(list.route.session) : undefined;
+  const session = list.find(list.route.session ?? list.lastSession ?? "");
   if (!text || !session) return { name: "Files", entries: [] };
   const path = `/projects/${encodeURIComponent(session.project_id)}/files/search`;
   const { items } = await request("GET", address(path, { q: text, session_id: session.id, limit: MOST }));
-  const entries = (items as { path: string; name: string; kind: string }[]).map((one): Entry => ({
-    key: `file-${one.path}`,
-    name: one.name.split("/").at(-1) ?? one.name,
-    about: one.name,
-    icon: one.kind === "folder" ? "folder" : "file",
-    open: () => openFile(session, one.path),
-  }));
+  const entries = (items as { path: string; kind: string }[]).map(({ path, kind }): Entry => {
+    const [folder, name] = split(path);
+    return { key: `file-${path}`, name, about: folder || list.projectName(session.project_id), icon: kind === "folder" ? "folder" : "file", open: go(to.place(session.id, "files", path)) };
+  });
   return { name: "Files", entries };
-}
-
-/** Open a file beside the conversation, or mention it in the message where the page has no view of files. */
-function openFile(session: Session, path: string): void {
-  const { place } = to as { place?: (session: string, tab: string, path: string) => string };
-  if (place) {
-    location.hash = place(session.id, "files", path);
-    return;
-  }
-  const message = byId("message") as HTMLTextAreaElement | null;
-  if (!message?.checkVisibility()) return;
-  message.setRangeText(`@${path} `, message.selectionStart, message.selectionEnd, "end");
-  message.dispatchEvent(new Event("input", { bubbles: true }));
-  message.focus();
 }

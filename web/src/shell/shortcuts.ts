@@ -38,6 +38,25 @@ export const SHORTCUTS: { name: string; keys: Shortcut[] }[] = [
     ],
   },
   {
+    name: "A question that you have chosen",
+    keys: [
+      { keys: ["y"], does: "Allow once", single: true },
+      { keys: ["a"], does: "Show the rule that allows it from now on", single: true },
+      { keys: ["n"], does: "Reject, with a reason", single: true },
+    ],
+  },
+  {
+    name: "In the message",
+    keys: [
+      { keys: ["Enter"], does: "Send", single: false },
+      { keys: ["Shift", "Enter"], does: "Break the line", single: false },
+      { keys: ["↑"], does: "Edit the last message, in an empty field", single: false },
+      { keys: ["Esc"], does: "Stop the run", single: false },
+      { keys: ["@"], does: "Mention a file, symbol, issue or session", single: false },
+      { keys: ["/"], does: "Give a command", single: false },
+    ],
+  },
+  {
     name: "Panels",
     keys: [
       { keys: ["["], does: "Show or hide the list", single: true },
