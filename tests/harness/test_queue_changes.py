@@ -92,7 +92,8 @@ async def test_a_waiting_message_is_given_its_turn_now(driver: Driver, fake: Fak
         await watch.until_state("idle")
     held = (await driver.session_call("GET", "/messages?waiting=true"))["items"][-1]
     fake.script(text_reply("Three."))
-    async with driver.watching() as watch:
+    # From here on: the stop left the session idle before.
+    async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
         sent = await driver.session_call("PATCH", f"/messages/{third['id']}", {"mode": "steer"})
         await watch.until_state("idle")
     check_stream(watch.frames)
