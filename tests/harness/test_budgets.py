@@ -11,6 +11,7 @@ import pytest
 
 from app.harness.run.limits import Limits, Spent, judge
 from app.messages import Usage
+from tests.driver.loop_clock import put_all_forward
 from tests.driver.sessions import (
     DRIVERS,
     PROJECT_YAML,
@@ -216,12 +217,16 @@ async def test_the_time_of_a_run_ends_also_in_the_middle_of_a_stalled_stream(
 
 @pytest.mark.requirement("loop.budgets")
 async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
-    fake: FakeProvider, lab: Laboratory, driven_with: Any
+    fake: FakeProvider, lab: Laboratory, driven_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with driven_with("limits: { walltime_seconds: 1 }\n", base=LAB_YAML) as driver:
+    async with driven_with("limits: { walltime_seconds: 60 }\n", base=LAB_YAML) as driver:
         fake.script(Reply((ToolCall("lab_wait", {"name": "a"}, id="c1"),)))
         async with driver.watching() as watch:
             await driver.post("Go")
+            await lab.until_started("a")
+            put_all_forward(monkeypatch, 50)
+            await watch.until_type("budget.warning")
+            put_all_forward(monkeypatch, 60)
             await watch.until_state("paused")
         check_stream(watch.frames)
         assert lab.running == 0
@@ -229,7 +234,7 @@ async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
         warnings = [frame["payload"] for frame in watch.of("budget.warning")]
         # While the tool still ran.
         assert [(w["unit"], w["reached"]) for w in warnings] == [("seconds", False), ("seconds", True)]
-        assert 0.8 <= warnings[0]["used"] < 1
+        assert 48 <= warnings[0]["used"] < 60
 
 
 @pytest.mark.requirement("loop.stops", "durability.stuck_run")
