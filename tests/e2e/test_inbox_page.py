@@ -149,6 +149,20 @@ class Desk:
                     return found
                 await asyncio.sleep(0.1)
 
+    async def begin_in_turn(self, titles: list[str], text: str) -> list[str]:
+        """Begin sessions, each once the one before is listed: the inbox has them in this order."""
+        sessions = []
+        for title in titles:
+            sessions.append(await self.begin(title, text))
+            async with asyncio.timeout(45):
+                while sessions[-1] not in await self.listed():  # noqa: ASYNC110 - as a client
+                    await asyncio.sleep(0.1)
+        return sessions
+
+    async def listed(self) -> list[str]:
+        """Return the sessions of what is in the inbox."""
+        return [one["session_id"] for one in (await self("GET", "/inbox"))["items"]]
+
     async def until_seen(self, session: str) -> None:
         """Wait until the end of the newest run of a session is marked as seen."""
         async with asyncio.timeout(45):
@@ -187,7 +201,7 @@ async def test_questions_of_two_projects_are_answered_with_keys_where_they_wait(
     async with open_page(browser, desk.daemon) as (page, complaints):
         await open_inbox(page)
         await page.wait_for_selector("text=Nothing waits for you.")
-        assert await page.title() == "Inbox · kaged"
+        await expect(page).to_have_title("Inbox · kaged")
         first = await desk.begin("Grain of the bakery", "mill the grain")
         await expect(page.locator(ARTICLES)).to_have_count(1)
         assert not await page.evaluate("document.activeElement.closest('article') !== null")
@@ -366,14 +380,10 @@ async def test_a_failed_run_is_retried_with_another_model_on_a_phone(desk: Desk,
 
 
 async def test_what_needs_a_person_stands_above_what_has_finished(desk: Desk, browser: Browser) -> None:
-    for title in ("First loaf", "Second loaf"):
-        await desk.begin(title, "mill the grain")
-    await desk.until_listed("finished_run", "finished_run")
-    await desk.begin("Cold oven", "burn it")
-    await desk.until_listed("finished_run", "finished_run", "failed_run")
+    await desk.begin_in_turn(["First loaf", "Second loaf"], "mill the grain")
+    await desk.begin_in_turn(["Cold oven"], "burn it")
     await desk.ask_before_files()
-    for title in ("Third loaf", "Fourth loaf"):
-        await desk.begin(title, "mill the grain")
+    await desk.begin_in_turn(["Third loaf", "Fourth loaf"], "mill the grain")
     async with open_page(browser, desk.daemon) as (page, complaints):
         await page.add_init_script(NOTIFICATIONS + SOON)
         await page.reload()
@@ -386,12 +396,12 @@ async def test_what_needs_a_person_stands_above_what_has_finished(desk: Desk, br
         await expect(page).to_have_title("(3) Inbox · kaged")
         tops = "(all) => all.map((one) => one.getBoundingClientRect().top)"
         order = ".inbox [data-kind=failed_run], .notify-offer, .inbox .finished article"
+        await expect(page.locator(order)).to_have_count(4)
         places = await page.locator(order).evaluate_all(tops)
-        assert len(places) == 4
         assert places == sorted(places)
         # Ages go on while they are looked at.
-        await page.evaluate("Date.now = ((now) => () => now() + 300_000)(Date.now)")
-        await expect(page.locator(f"{ARTICLES} time")).to_have_text(["5 min"] * 5)
+        await page.evaluate("Date.now = ((now) => () => now() + 7_200_000)(Date.now)")
+        await expect(page.locator(f"{ARTICLES} time")).to_have_text(["2 h"] * 5)
         await page.get_by_role("button", name="Mark all as seen").click()
         await expect(page.locator(f"{ARTICLES} .open")).to_have_text(titles[:3])
         await expect(page.locator(".inbox .finished")).to_have_count(0)
@@ -404,8 +414,7 @@ async def test_a_double_click_answers_one_question_and_nothing_comes_under_the_p
     desk: Desk, browser: Browser
 ) -> None:
     await desk.ask_before_files()
-    sessions = [await desk.begin(title, "mill the grain") for title in ("One", "Two", "Three")]
-    await desk.until_listed("question", "question", "question")
+    sessions = await desk.begin_in_turn(["One", "Two", "Three"], "mill the grain")
     async with open_page(browser, desk.daemon) as (page, complaints):
         await open_inbox(page)
         await page.wait_for_selector("[data-answer=once][aria-disabled=false]")
