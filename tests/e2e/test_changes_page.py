@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.driver.browser import COUNTED, new_session, open_page, send
+from tests.driver.browser import COUNTED, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 from tests.driver.demo_work import two_changes
 from tests.driver.git_desk import git
@@ -52,7 +52,11 @@ async def changed(page: Page) -> str:
     session = await new_session(page)
     await send(page, "change two places")
     await page.wait_for_selector("text=All of it is done.")
+    await until_state(page, "idle")
     await expect(page.locator("#tab-changes")).to_contain_text("3")
+    # A file comes to its agent, and to its place, once it is known who wrote it.
+    for at, path in enumerate(("bakery/receipt.py", "notes.md", "made.txt")):
+        await expect(page.locator(".file").nth(at)).to_have_attribute("data-path", path)
     return session
 
 
@@ -227,7 +231,7 @@ async def test_each_change_has_an_address_and_is_commented_and_reverted_by_keys(
         # The address of a change opens it, also in a new page and with the file folded.
         line = (await second.locator("tr.added .number").nth(1).get_attribute("data-number")) or ""
         await second.get_by_role("link", name=f"line {line}").click()
-        assert page.url.endswith(f"#{session}/changes/bakery/receipt.py:{line}")
+        await expect(page).to_have_url(re.compile(f"#{session}/changes/bakery/receipt.py:{line}$"))
         await page.reload()
         await expect(second).to_be_focused()
         await expect(second).to_be_in_viewport()
@@ -436,6 +440,7 @@ async def changed_by_a_person(page: Page, demo: Demo) -> str:
     # What the session began with is noted before the agent's first change.
     await send(page, "change two places")
     await page.wait_for_selector("text=All of it is done.")
+    await until_state(page, "idle")
     for name, content in HOSTILE.items():
         _write(demo.root, name, content)
     return session
