@@ -171,8 +171,10 @@ async def test_what_waits_is_edited_sent_now_and_removed(demo: Demo, browser: Br
         await page.click("#queue li[data-delivery=held] [data-act=send]")
         await page.wait_for_selector("text=The second answer.")
         await expect(waiting).to_have_count(0)
-        posts = await page.locator("#conversation .post:not(.superseded *) .post-text").all_inner_texts()
-        assert posts == ["write on and on", "second question"]
+        posts = page.locator("#conversation .post:not(.superseded *) .post-text")
+        await expect(posts).to_have_text(["write on and on", "second question"])
+        # Its words are there before its run has ended.
+        await until_state(page, "idle")
         runs = (await api(daemon, f"/sessions/{session}/runs"))["items"]
         assert [run["state"] for run in runs] == ["succeeded", "cancelled"]
         assert complaints.found == []
@@ -325,8 +327,10 @@ async def test_a_new_session_works_in_a_worktree_or_in_several_attempts(
         own = urlsplit(page.url).fragment
         assert own != shared
         assert await page.input_value("#message") == "first question"
-        async with daemon.client() as client:
-            assert (await client.get(f"/sessions/{shared}")).status_code == 404
+        # It is opened while the one before is being removed.
+        async with daemon.client() as client, asyncio.timeout(45):
+            while (await client.get(f"/sessions/{shared}")).status_code != 404:  # noqa: ASYNC110 - as a client
+                await asyncio.sleep(0.1)
         assert (await api(daemon, f"/sessions/{own}/workspace"))["kind"] == "worktree"
         # Attempts have worktrees of their own: they begin in a session without one.
         await page.click("#session-start")
