@@ -12,7 +12,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import new_session, open_page
+from tests.driver.attempts import Attempted
+from tests.driver.browser import new_session, open_page, until_state
 from tests.driver.demo_daemon import Demo
 from tests.driver.git_desk import git
 from tests.driver.workspaces import Workplace, new_workplace
@@ -63,12 +64,12 @@ async def test_the_tree_is_walked_by_keys_and_each_line_has_an_address(demo: Dem
         assert await focused(page) == "bakery"
         bakery = page.locator('[data-key="bakery"]')
         await expect(bakery).to_have_attribute("aria-expanded", "false")
-        assert await bakery.get_attribute("title") == "1 changed"
+        await expect(bakery).to_have_attribute("title", "1 changed")
         await page.keyboard.press("ArrowRight")
         await expect(bakery).to_have_attribute("aria-expanded", "true")
         basket = page.locator('[data-key="bakery/basket.py"]')
-        assert await basket.get_attribute("aria-level") == "2"
-        assert await basket.get_attribute("data-git") == "modified"
+        await expect(basket).to_have_attribute("aria-level", "2")
+        await expect(basket).to_have_attribute("data-git", "modified")
         await page.keyboard.press("b")
         assert await focused(page) == "bakery/basket.py"
         await page.keyboard.press("Enter")
@@ -160,6 +161,8 @@ async def test_a_merge_is_looked_at_and_its_conflict_given_to_the_agent(demo: De
         await page.get_by_role("button", name="Ask the agent to resolve").click()
         await page.get_by_text("The agent was asked to resolve the conflicts").wait_for()
         await page.get_by_text("I look at the conflict.").wait_for()
+        # While it works nobody discards what it works in.
+        await until_state(page, "idle")
         assert "<<<<<<<" in inside.read_text()
         assert money.read_text().endswith("# mine\n")
 
@@ -217,6 +220,11 @@ async def test_a_discarded_group_of_attempts_stays_in_sight_and_is_restored(
             answer = await client.post(f"/sessions/{session}/messages", json=body)
             assert answer.status_code == 202, answer.text
             groups.append(answer.json()["attempt_group"])
+        # What is discarded while it is being created has no files that could be restored.
+        client.base_url = daemon.url
+        for group in groups:
+            await Attempted(client, group).until_done()
+        client.base_url = f"{daemon.url}/api/v1"
         first = groups[0]["attempts"][0]["session_id"]
         # They were begun elsewhere, while the window was left.
         await page.evaluate("dispatchEvent(new Event('focus'))")
