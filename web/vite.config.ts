@@ -37,7 +37,7 @@ export default defineConfig({
         // Few files: the reference has only the first one in common with the page.
         codeSplitting: {
           groups: [
-            { name: "dom", test: /src\/(dom|address)\.js$|preload-helper/, priority: 4 },
+            { name: "dom", test: /src\/(dom|address)\.ts$|preload-helper/, priority: 4 },
             { name: "dialogs", test: /src\/shell\/dialogs/, priority: 5 },
             { name: "svelte", test: /node_modules\/svelte\//, priority: 4 },
             // What the panel beside a new session shows. The views behind its buttons are chunks of their own.
@@ -48,8 +48,8 @@ export default defineConfig({
             { name: "notifications", test: /src\/inbox\/(notifications|offer|Offer)/, priority: 1 },
             { name: "highlighting", test: /src\/text\/(highlight|languages)/, minShareCount: 2, priority: 2 },
             // What forms, issues and what waits have in common.
-            { name: "fields", test: /src\/(checklist|fields|file_field|proposals|issue_words|act)\.js$/, minShareCount: 2, priority: 2 },
-            { name: "parts", test: /src\/(?!text\/|(checklist|fields|file_field|proposals|issue_words|act)\.js$|changes\/|questions\/(?!questions\.svelte|stillness|proposals)|inbox\/(notifications|offer|Offer)|thread\/(tools\/|terminal_text|(?!ThreadView)[A-Z]|views|calls|reads|facts|failures)).*\.(js|ts|svelte)$/, minShareCount: 2, priority: 3 },
+            { name: "fields", test: /src\/(checklist|fields|file_field|proposals|issue_words|act)\.[jt]s$/, minShareCount: 2, priority: 2 },
+            { name: "parts", test: /src\/(?!text\/|(checklist|fields|file_field|proposals|issue_words|act)\.[jt]s$|changes\/|questions\/(?!questions\.svelte|stillness|proposals)|inbox\/(notifications|offer|Offer)|thread\/(tools\/|terminal_text|(?!ThreadView)[A-Z]|views|calls|reads|facts|failures)).*\.(js|ts|svelte)$/, minShareCount: 2, priority: 3 },
           ],
         },
       },

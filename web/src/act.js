@@ -1,6 +1,6 @@
 // Buttons and forms that send requests: one at a time, with refusals shown.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 
 /** Return a button that does `work()` when it is pressed; it takes no second press meanwhile. */
 export function actButton(label, work, { onError, key, ...properties } = {}) {

@@ -1,8 +1,8 @@
 // The page: which view is open, and how the parts of the page are wired.
 
-import { prefixProblem } from "./address.js";
-import { request } from "./api.js";
-import { byId, h, replace } from "./dom.js";
+import { prefixProblem } from "./address.ts";
+import { request } from "./api.ts";
+import { byId, h, replace } from "./dom.ts";
 import { countAgain, follow, showTitle } from "./inbox/count.ts";
 import { lazily } from "./lazy.js";
 import { clearNotices, forget, tell } from "./notices.js";

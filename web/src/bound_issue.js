@@ -1,9 +1,9 @@
 // The issue of a session, beside its conversation: bind it, show its checklist, unbind it.
 
-import { allItems, request } from "./api.js";
+import { allItems, request } from "./api.ts";
 import { actButton, actForm } from "./act.js";
 import { Checklist } from "./checklist.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { statusPill, UNFINISHED } from "./issue_words.js";
 import { Proposals } from "./proposals.js";
 import { to } from "./routes.js";

@@ -1,9 +1,9 @@
 // The checklist of an issue: steps of the plan and acceptance criteria. An agent claims that a criterion is met;
 // an operator signs it off here.
 
-import { create, request } from "./api.js";
+import { create, request } from "./api.ts";
 import { actButton, actForm } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { words } from "./format.js";
 import { person } from "./issue_words.js";
 

@@ -1,7 +1,7 @@
 // Form fields declared by an agent (kaged.form) or by a workflow. Errors are shown beside their field, whether this
 // page or the daemon found them.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 import { FileField } from "./file_field.js";
 
 let made = 0;

@@ -1,6 +1,6 @@
 // A file field: choose or drop a file, upload it at once with its progress, and remove it.
 
-import { h, replace } from "./dom.js";
+import { h, replace } from "./dom.ts";
 import { size } from "./format.js";
 import { sizeProblem, upload } from "./upload.js";
 

@@ -1,7 +1,7 @@
 // The hooks of a session's project: event, command, source, how the newest run ended, and the last failure.
 
-import { request } from "./api.js";
-import { h } from "./dom.js";
+import { request } from "./api.ts";
+import { h } from "./dom.ts";
 import { clock, words } from "./format.js";
 
 /** Return the list of the hooks that run in a project, nothing when it has none. */

@@ -1,8 +1,8 @@
 // Who works on an issue: the primary agent, a workflow of the project, or a session. Assigning starts the work.
 
-import { address, allItems, request } from "./api.js";
+import { address, allItems, request } from "./api.ts";
 import { actForm } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { assignee } from "./issue_words.js";
 import { to } from "./routes.js";
 

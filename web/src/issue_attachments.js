@@ -1,8 +1,8 @@
 // The files of an issue: upload, download and removal.
 
-import { downloadAddress, request } from "./api.js";
+import { downloadAddress, request } from "./api.ts";
 import { actButton } from "./act.js";
-import { h, redraw, replace } from "./dom.js";
+import { h, redraw, replace } from "./dom.ts";
 import { takeDrops } from "./file_field.js";
 import { size } from "./format.js";
 import { upload } from "./upload.js";

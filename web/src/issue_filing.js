@@ -1,8 +1,8 @@
 // The form that files or edits an issue.
 
-import { create } from "./api.js";
+import { create } from "./api.ts";
 import { actForm } from "./act.js";
-import { h, replace } from "./dom.js";
+import { h, replace } from "./dom.ts";
 import { MarkdownView } from "./text/markdown_view.ts";
 import { to } from "./routes.js";
 

@@ -1,8 +1,8 @@
 // The history of an issue, oldest first, and the comment field.
 
-import { create } from "./api.js";
+import { create } from "./api.ts";
 import { actForm } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { moment, words } from "./format.js";
 import { assignee, person } from "./issue_words.js";
 import { MarkdownView } from "./text/markdown_view.ts";

@@ -1,8 +1,8 @@
 // The links between an issue and others of its project.
 
-import { request } from "./api.js";
+import { request } from "./api.ts";
 import { actButton, actForm } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { statusPill } from "./issue_words.js";
 import { to } from "./routes.js";
 

@@ -1,7 +1,7 @@
 // The issues of a project: filtered, searched, page by page.
 
-import { address, request } from "./api.js";
-import { h, redraw, replace } from "./dom.js";
+import { address, request } from "./api.ts";
+import { h, redraw, replace } from "./dom.ts";
 import { ago, words } from "./format.js";
 import { assignee, person, STATUSES, statusPill, UNFINISHED } from "./issue_words.js";
 import { later } from "./later.js";

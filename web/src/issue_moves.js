@@ -1,8 +1,8 @@
 // The status of an issue, and the statuses that it can have next.
 
-import { request } from "./api.js";
+import { request } from "./api.ts";
 import { actButton, actForm } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { words } from "./format.js";
 import { statusPill } from "./issue_words.js";
 

@@ -1,8 +1,8 @@
 // One issue: text, checklist and history, with its actions beside them.
 
-import { allItems, request } from "./api.js";
+import { allItems, request } from "./api.ts";
 import { Checklist } from "./checklist.js";
-import { h, replace } from "./dom.js";
+import { h, replace } from "./dom.ts";
 import { IssueAssignment } from "./issue_assignment.js";
 import { IssueAttachments } from "./issue_attachments.js";
 import { IssueHistory } from "./issue_history.js";

@@ -1,6 +1,6 @@
 // The sessions that work on an issue, and what their subagents propose for its checklist.
 
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { Proposals } from "./proposals.js";
 import { to } from "./routes.js";
 import { asks, failed, sessionWord } from "./session_words.js";

@@ -1,7 +1,7 @@
 // Title, status, author and text of an issue, and the form to edit them.
 
-import { request } from "./api.js";
-import { h, replace } from "./dom.js";
+import { request } from "./api.ts";
+import { h, replace } from "./dom.ts";
 import { moment } from "./format.js";
 import { issueForm } from "./issue_filing.js";
 import { person, statusPill } from "./issue_words.js";

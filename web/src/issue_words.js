@@ -1,6 +1,6 @@
 // The words for statuses and people of issues.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 import { words } from "./format.js";
 
 /** Every status, in the order of an issue's life. */

@@ -1,6 +1,6 @@
 // Parts of the page that are fetched when they are needed.
 
-import { ApiError, request } from "./api.js";
+import { ApiError, request } from "./api.ts";
 
 /** Return what `load` imports. Throws `ApiError`: the daemon is away, or another release has no such file. */
 export async function lazily(load) {

@@ -1,6 +1,6 @@
 // Errors, shown at the top until somebody closes them.
 
-import { byId, h } from "./dom.js";
+import { byId, h } from "./dom.ts";
 
 const MOST = 3;
 

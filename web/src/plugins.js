@@ -1,7 +1,7 @@
 // The plugins of a session's project: their state, the reason of a failure, and the button that enables one.
 
-import { request } from "./api.js";
-import { h } from "./dom.js";
+import { request } from "./api.ts";
+import { h } from "./dom.ts";
 
 /** Return the list of a project's plugins, nothing when it has none. `again` draws it again. */
 export async function pluginsOf(projectId, { again, onError }) {

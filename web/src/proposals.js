@@ -1,8 +1,8 @@
 // The checklist proposals of a session's subagents: accept or reject them.
 
-import { allItems, request } from "./api.js";
+import { allItems, request } from "./api.ts";
 import { actButton } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 
 export class Proposals {
   constructor({ path, onError, onChanged }) {

@@ -1,7 +1,7 @@
 // The reference of the interface: shows the OpenAPI document of this daemon. Everything in it is set as text.
 
-import { API, BASE_PATH } from "./address.js";
-import { byId, h, replace } from "./dom.js";
+import { API, BASE_PATH } from "./address.ts";
+import { byId, findById, h, replace } from "./dom.ts";
 import { schemaOf, typeOf } from "./reference_schema.js";
 import { exampleOf, prose, resolved } from "./reference_parts.js";
 
@@ -116,7 +116,7 @@ function search() {
 
 /** Open the operation that the address names. */
 function follow() {
-  const target = location.hash.length > 1 ? byId(location.hash.slice(1)) : null;
+  const target = location.hash.length > 1 ? findById(location.hash.slice(1)) : null;
   if (!target) return;
   if (target.tagName === "DETAILS") {
     if (target.hidden) { byId("search").value = ""; search(); }

@@ -1,6 +1,6 @@
 // Parts of an OpenAPI document by their references, and its texts.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 
 /** Return what a part refers to, or the part itself. */
 export function resolved(api, part) {

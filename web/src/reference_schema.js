@@ -1,6 +1,6 @@
 // Schemas as nested lists of fields. What a field holds is drawn when it is opened, so schemas may contain themselves.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 import { prose, resolved } from "./reference_parts.js";
 
 /** Return the type of a schema in a few words. */

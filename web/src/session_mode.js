@@ -1,7 +1,7 @@
 // The modes of sessions: how much each asks, and the rules that it stands for.
 
-import { request } from "./api.js";
-import { h } from "./dom.js";
+import { request } from "./api.ts";
+import { h } from "./dom.ts";
 
 let known = null;
 

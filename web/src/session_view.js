@@ -2,7 +2,7 @@
 
 import { Composer } from "./composer/composer.ts";
 import { Conversation } from "./thread/conversation.ts";
-import { byId, h, replace } from "./dom.js";
+import { byId, h, replace } from "./dom.ts";
 import { words } from "./format.js";
 import { lazily } from "./lazy.js";
 import { forget } from "./notices.js";

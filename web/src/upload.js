@@ -1,7 +1,7 @@
 // The upload of a file, with its progress.
 
-import { API } from "./address.js";
-import { ApiError, address, csrfHeader } from "./api.js";
+import { API } from "./address.ts";
+import { ApiError, address, csrfHeader } from "./api.ts";
 import { size } from "./format.js";
 
 const LARGEST = Number(document.documentElement.dataset.largestUpload);

@@ -1,7 +1,7 @@
 // The workflows of a project, as its file declares them, and their newest runs.
 
-import { allItems } from "./api.js";
-import { h, replace } from "./dom.js";
+import { allItems } from "./api.ts";
+import { h, replace } from "./dom.ts";
 import { moment } from "./format.js";
 import { to } from "./routes.js";
 import { RunList } from "./workflow_runs.js";

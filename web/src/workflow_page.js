@@ -1,8 +1,8 @@
 // One workflow: its description, the form that starts it, and its runs.
 
-import { allItems, create } from "./api.js";
+import { allItems, create } from "./api.ts";
 import { actForm } from "./act.js";
-import { h, replace } from "./dom.js";
+import { h, replace } from "./dom.ts";
 import { Fields } from "./fields.js";
 import { UNFINISHED } from "./issue_words.js";
 import { to } from "./routes.js";

@@ -1,8 +1,8 @@
 // One run of a workflow: state, inputs, result, and its session.
 
-import { downloadAddress, request } from "./api.js";
+import { downloadAddress, request } from "./api.ts";
 import { actButton } from "./act.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw } from "./dom.ts";
 import { dollars, duration, moment } from "./format.js";
 import { later } from "./later.js";
 import { MarkdownView } from "./text/markdown_view.ts";

@@ -1,7 +1,7 @@
 // A list of runs, of one workflow or of all of a project, kept up to date.
 
-import { address, request } from "./api.js";
-import { h, redraw } from "./dom.js";
+import { address, request } from "./api.ts";
+import { h, redraw } from "./dom.ts";
 import { ago, dollars, duration } from "./format.js";
 import { later } from "./later.js";
 import { to } from "./routes.js";

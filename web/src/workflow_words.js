@@ -1,6 +1,6 @@
 // The words for workflow runs.
 
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 import { words } from "./format.js";
 
 export const STATES = ["queued", "running", "succeeded", "failed", "cancelled"];

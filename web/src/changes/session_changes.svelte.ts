@@ -1,6 +1,6 @@
 // What a session changed, read page by page and again when it changes.
 
-import { address, request } from "../api.js";
+import { address, request } from "../api.ts";
 import type { Panel } from "../workspace/panel.svelte.ts";
 import type { Schemas } from "../workspace/types.ts";
 import { inAddress } from "../workspace/names.ts";

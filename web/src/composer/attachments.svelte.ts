@@ -1,6 +1,6 @@
 // The images and files of a message that is being written.
 
-import { request } from "../api.js";
+import { request } from "../api.ts";
 import { size } from "../format.js";
 import { sizeProblem, upload } from "../upload.js";
 

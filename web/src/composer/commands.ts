@@ -1,6 +1,6 @@
 // What a message that begins with `/` does instead of being sent.
 
-import { create, request } from "../api.js";
+import { create, request, type Schemas } from "../api.ts";
 import { to } from "../routes.js";
 import { showTab, tabExists } from "./panels.ts";
 import { fork, rewind } from "./resend.ts";
@@ -68,7 +68,7 @@ async function compact(composer: ComposerState): Promise<void> {
   if (!session) return;
   composer.said = "Making room in the context…";
   try {
-    const { outcome, compaction } = await request("POST", `${session.path}/compact`, {});
+    const { outcome, compaction } = await request<Schemas["CompactAnswer"]>("POST", `${session.path}/compact`, {});
     if (session !== composer.session) return;
     if (compaction === null) composer.said = "There is nothing to leave out of the context yet.";
     else if (outcome === "proposed") composer.said = "A compaction is proposed: look at it and approve it.";
@@ -86,6 +86,6 @@ async function rename(composer: ComposerState, title: string): Promise<void> {
 }
 
 async function begin(composer: ComposerState): Promise<void> {
-  const made = await create("/sessions", { project_id: composer.detail?.project_id });
+  const made: Schemas["SessionDetail"] = await create("/sessions", { project_id: composer.detail?.project_id });
   location.hash = to.session(made.id);
 }

@@ -1,6 +1,6 @@
 // What can be written at the caret: files, symbols, issues and sessions for `@`, commands and workflows for `/`.
 
-import { address, request } from "../api.js";
+import { address, request } from "../api.ts";
 import { to } from "../routes.js";
 import { shownPath } from "../workspace/names.ts";
 import { carryOut, COMMANDS, type Command } from "./commands.ts";
@@ -184,15 +184,15 @@ function after(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-function issuesLike(query: string): Record<string, unknown> {
+function issuesLike(query: string): Record<string, string | number> {
   const words = query.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
   return { limit: OTHERS, ...(words ? { search: words.split(" ").map((word) => `${word}*`).join(" ") } : {}) };
 }
 
 /** Suggestions are an offer: what cannot be read is left out. */
-async function found(path: string, query: Record<string, unknown>): Promise<any[]> {
+async function found(path: string, query: Record<string, string | number | undefined>): Promise<any[]> {
   try {
-    return (await request("GET", address(path, query))).items;
+    return (await request<{ items: any[] }>("GET", address(path, query))).items;
   } catch {
     return [];
   }

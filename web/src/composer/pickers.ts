@@ -1,6 +1,6 @@
 // What can be chosen for a session, read when somebody chooses, and the words on the buttons.
 
-import { allItems } from "../api.js";
+import { allItems } from "../api.ts";
 import { modes as readModes } from "../session_mode.js";
 import type { Detail, Mode, Model } from "./types.ts";
 import { modelName } from "./words.ts";

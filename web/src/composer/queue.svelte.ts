@@ -1,6 +1,6 @@
 // The messages that wait in the open session.
 
-import { request } from "../api.js";
+import { request, type Method, type Page } from "../api.ts";
 import { later } from "../later.js";
 import type { Message, OpenedSession, SeenFrame } from "./types.ts";
 
@@ -37,8 +37,8 @@ export class Queue {
   async read(): Promise<void> {
     const session = this.#session;
     if (!session) return;
-    const { items } = await request("GET", `${session.path}/messages?waiting=true&agent_path=primary&limit=100`);
-    if (session === this.#session) this.list = (items as Message[]).filter(({ role }) => role === "operator");
+    const { items } = await request<Page<Message>>("GET", `${session.path}/messages?waiting=true&agent_path=primary&limit=100`);
+    if (session === this.#session) this.list = items.filter(({ role }) => role === "operator");
   }
 
   edit(message: Message, content: string): Promise<void> {
@@ -59,7 +59,7 @@ export class Queue {
     return this.#change("DELETE", message);
   }
 
-  async #change(method: string, message: Message, body?: object): Promise<void> {
+  async #change(method: Method, message: Message, body?: object): Promise<void> {
     try {
       await request(method, `${this.#session?.path}/messages/${message.id}`, body);
     } catch (error) {

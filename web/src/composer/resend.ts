@@ -1,6 +1,6 @@
 // The last message of the conversation: to write it anew, or to fork the session there.
 
-import { create, request } from "../api.js";
+import { create, request, type Page, type Schemas } from "../api.ts";
 import { to } from "../routes.js";
 import type { ComposerState } from "./state.svelte.ts";
 import type { Message } from "./types.ts";
@@ -9,8 +9,8 @@ const RUNS = 20;
 
 /** Return the newest message that a person posted and that is in the conversation, null when there is none. */
 export async function lastPosted(path: string): Promise<Message | null> {
-  const { items } = await request("GET", `${path}/runs?limit=${RUNS}`);
-  for (const { trigger_message_id: id } of items as { trigger_message_id: string | null }[]) {
+  const { items } = await request<Page<Schemas["RunAnswer"]>>("GET", `${path}/runs?limit=${RUNS}`);
+  for (const { trigger_message_id: id } of items) {
     if (id === null) continue;
     const message: Message = await request("GET", `${path}/messages/${id}`);
     if (message.role === "operator" && !message.superseded) return message;
@@ -55,13 +55,13 @@ export async function rewind(composer: ComposerState): Promise<void> {
 export async function fork(composer: ComposerState): Promise<void> {
   const { session } = composer;
   if (!session) return;
-  const { items } = await request("GET", `${session.path}/runs?limit=1`);
-  const run = items[0] && (await request("GET", `/runs/${items[0].id}`));
-  const at: string | null = run?.steps.at(-1)?.message_id ?? run?.trigger_message_id ?? null;
+  const { items } = await request<Page<Schemas["RunAnswer"]>>("GET", `${session.path}/runs?limit=1`);
+  const run = items[0] && (await request<Schemas["RunDetail"]>("GET", `/runs/${items[0].id}`));
+  const at = run?.steps.at(-1)?.message_id ?? run?.trigger_message_id ?? null;
   if (at === null) {
     composer.said = "There is nothing to fork yet.";
     return;
   }
-  const made = await create(`${session.path}/fork`, { message_id: at });
+  const made: Schemas["SessionDetail"] = await create(`${session.path}/fork`, { message_id: at });
   location.hash = to.session(made.id);
 }

@@ -1,6 +1,6 @@
 // The state of the composer: what is written, for which session, and what it is waiting for.
 
-import { create, request } from "../api.js";
+import { create, request } from "../api.ts";
 import { to } from "../routes.js";
 import { Attachments } from "./attachments.svelte.ts";
 import { Drafts } from "./drafts.ts";
@@ -151,7 +151,7 @@ export class ComposerState {
     return this.#doing(async () => {
       if (!session || !detail) return;
       const { project_id, issue_number, mode, headless, overrides, title } = detail;
-      const made = await create("/sessions", { project_id, issue_number, mode, headless, overrides, workspace, ...(title ? { title } : {}) });
+      const made: Detail = await create("/sessions", { project_id, issue_number, mode, headless, overrides, workspace, ...(title ? { title } : {}) });
       this.#move(session.id, made.id, project_id);
       location.hash = to.session(made.id);
       await request("DELETE", session.path);

@@ -1,6 +1,6 @@
 // Esc stops the run: at once, or when asked once more while a tool is at work.
 
-import { request } from "../api.js";
+import { request, type Schemas } from "../api.ts";
 import type { ComposerState } from "./state.svelte.ts";
 
 export class Stopping {
@@ -40,9 +40,9 @@ export class Stopping {
 /** What a run is doing that stopping it would break off, null when only its model is writing. */
 async function atWork(run: string): Promise<string | null> {
   try {
-    const { tool_calls: calls, children } = await request("GET", `/runs/${run}`);
-    if (children.some(({ state }: { state: string }) => state === "running")) return "A subagent";
-    return calls.find(({ ended_at: ended }: { ended_at: string | null }) => ended === null)?.name ?? null;
+    const { tool_calls: calls, children } = await request<Schemas["RunDetail"]>("GET", `/runs/${run}`);
+    if (children.some(({ state }) => state === "running")) return "A subagent";
+    return calls.find(({ ended_at: ended }) => ended === null)?.name ?? null;
   } catch {
     return "The agent";
   }

@@ -1,6 +1,6 @@
 // What the files of a project declare, as suggestions for `@`: classes, functions and the like.
 
-import { address, request } from "../api.js";
+import { address, request } from "../api.ts";
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
 import { shownPath, visible } from "../workspace/names.ts";
 import type { Suggestion } from "./completion.svelte.ts";

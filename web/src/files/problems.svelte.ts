@@ -1,6 +1,6 @@
 // What language servers find in one file, asked for until they have answered for what it holds now.
 
-import { address, request } from "../api.js";
+import { address, request } from "../api.ts";
 import type { Refusal, Schemas } from "../workspace/types.ts";
 
 export type Problem = Schemas["FileProblem"];

@@ -1,6 +1,6 @@
 // The tree of a project's files: folders are read when they are opened, page by page.
 
-import { address, request } from "../api.js";
+import { address, request } from "../api.ts";
 import type { Schemas } from "../workspace/types.ts";
 
 export type Entry = Schemas["FileEntry"];

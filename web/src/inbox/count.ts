@@ -1,7 +1,7 @@
 // How much needs a person: in the rail, in the title of the tab and in its picture. It follows the stream of all sessions.
 
 import type { Frame } from "../../../clients/typescript/src/stream.js";
-import { request } from "../api.js";
+import { request } from "../api.ts";
 import { rail } from "../frame/rail.svelte.ts";
 import { later } from "../later.js";
 import type { Sessions } from "../shell/sessions.svelte.ts";
@@ -18,7 +18,7 @@ let name = "kaged";
 let read: () => Promise<unknown> = readCount;
 
 async function readCount(): Promise<void> {
-  showCount((await request("GET", `${ofKinds(NEEDED)}&limit=1`)).total);
+  showCount((await request<{ total: number }>("GET", `${ofKinds(NEEDED)}&limit=1`)).total);
 }
 
 /** Return the address of what waits of these kinds. */

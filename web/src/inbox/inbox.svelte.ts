@@ -1,7 +1,7 @@
 // What waits for a person, over all projects, while somebody looks at it; and the finished runs that nobody has looked at.
 
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { allItems, request } from "../api.js";
+import { allItems, request } from "../api.ts";
 import { rail } from "../frame/rail.svelte.ts";
 import { asItIs } from "../questions/answering.ts";
 import { Stillness } from "../questions/stillness.ts";

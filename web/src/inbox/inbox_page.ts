@@ -1,7 +1,7 @@
 // The inbox: everything over all projects that needs a person. Opened at `#inbox`.
 
 import { mount, unmount } from "svelte";
-import { replace } from "../dom.js";
+import { replace } from "../dom.ts";
 import { inbox } from "./inbox.svelte.ts";
 import InboxView from "./InboxView.svelte";
 

@@ -2,7 +2,7 @@
 // the agent and the kind of question: never a command, and no content of a file.
 
 import type { Frame } from "../../../clients/typescript/src/stream.js";
-import { request } from "../api.js";
+import { request } from "../api.ts";
 import { to } from "../routes.js";
 import { keep, kept } from "../shell/kept.ts";
 import type { Sessions } from "../shell/sessions.svelte.ts";

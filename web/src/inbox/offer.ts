@@ -1,7 +1,7 @@
 // The hint that notifications exist, above what is open, for who was away while an agent asked.
 
 import { mount, unmount } from "svelte";
-import { byId } from "../dom.js";
+import { findById } from "../dom.ts";
 import Offer from "./Offer.svelte";
 
 let open = false;
@@ -11,7 +11,7 @@ export function offer(): void {
   if (open || document.querySelector(".notify-offer")) return;
   open = true;
   const target = document.createElement("div");
-  byId("connection-banner")?.after(target);
+  findById("connection-banner")?.after(target);
   const made = mount(Offer, {
     target,
     props: {

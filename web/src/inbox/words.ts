@@ -1,6 +1,6 @@
 // What an item of the inbox is called, and where it leads.
 
-import { request } from "../api.js";
+import { request } from "../api.ts";
 import { words } from "../format.js";
 import { to } from "../routes.js";
 import type { Item } from "./inbox.svelte.ts";

@@ -1,7 +1,7 @@
 // What the palette finds: commands and settings that it knows, and sessions, issues and files that the daemon finds.
 
-import { address, request } from "../api.js";
-import { byId } from "../dom.js";
+import { address, request } from "../api.ts";
+import { byId } from "../dom.ts";
 import { ICONS, type IconName } from "../frame/icons.ts";
 import { chooseTheme, THEMES, type Theme } from "../look/theme.ts";
 import { to } from "../routes.js";

@@ -1,6 +1,6 @@
 // Giving an answer, once, and reading what became of a question.
 
-import { create, request } from "../api.js";
+import { create, request } from "../api.ts";
 import type { Body, Interaction, Problems } from "./types.ts";
 
 export interface Refusal {

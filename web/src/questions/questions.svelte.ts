@@ -2,8 +2,8 @@
 // answered. Their cards are loaded with the first question.
 
 import { flushSync, mount } from "svelte";
-import { allItems, request } from "../api.js";
-import { byId } from "../dom.js";
+import { allItems, request } from "../api.ts";
+import { byId } from "../dom.ts";
 import { lazily } from "../lazy.js";
 import { Stillness } from "./stillness.ts";
 import type { Interaction } from "./types.ts";
@@ -35,7 +35,7 @@ interface Frame {
 }
 
 export class Questions {
-  readonly root = byId("questions") as HTMLElement;
+  readonly root = byId("questions");
   readonly #handlers: Handlers;
   #session: Session | null = null;
   readonly still = new Stillness(() => this.#show(this.#list.filter(({ id }) => !this.#closed.has(id))), () => this.count === 0);
@@ -79,7 +79,7 @@ export class Questions {
     const session = this.#session;
     if (!session) return;
     const path = `${session.path}/interactions`;
-    const [open, answered]: [Interaction[], Interaction[]] = await Promise.all([allItems(`${path}?state=pending`), allItems(path, { limit: SHOWN_ANSWERS })]);
+    const [open, answered] = await Promise.all([allItems<Interaction>(`${path}?state=pending`), allItems<Interaction>(path, { limit: SHOWN_ANSWERS })]);
     if (session !== this.#session) return;
     const ids = new Set(open.map((question) => question.id));
     const closed = new Set(answered.filter((question) => question.state !== "pending").map(({ id }) => id));
@@ -128,7 +128,7 @@ export class Questions {
   /** Read a question. Throws `ApiError`. */
   async #read(id: string, then: (question: Interaction) => void): Promise<void> {
     const session = this.#session;
-    const question = await request("GET", `${session?.path}/interactions/${encodeURIComponent(id)}`);
+    const question: Interaction = await request("GET", `${session?.path}/interactions/${encodeURIComponent(id)}`);
     if (session === this.#session) then(question);
   }
 

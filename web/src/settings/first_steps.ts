@@ -1,7 +1,7 @@
 // What to do first, shown where no session is open.
 
 import { mount, unmount } from "svelte";
-import { replace } from "../dom.js";
+import { replace } from "../dom.ts";
 import FirstSteps from "./FirstSteps.svelte";
 
 interface Sidebar {

@@ -1,7 +1,7 @@
 // The settings: providers, models, appearance, access tokens. Opened at `#settings/...`.
 
 import { mount, unmount } from "svelte";
-import { replace } from "../dom.js";
+import { replace } from "../dom.ts";
 import Settings from "./Settings.svelte";
 
 export interface Page {

@@ -2,8 +2,8 @@
 
 import { mount, unmount } from "svelte";
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { request } from "../api.js";
-import { replace } from "../dom.js";
+import { request, type Method } from "../api.ts";
+import { replace } from "../dom.ts";
 import type { Page } from "./settings_page.ts";
 import Trust from "./Trust.svelte";
 
@@ -52,7 +52,7 @@ export class TrustPage {
     });
   }
 
-  async #decide(method: string, body?: object): Promise<void> {
+  async #decide(method: Method, body?: object): Promise<void> {
     try {
       this.#draw(await request(method, `${this.#path}/trust`, body));
     } catch (error) {

@@ -1,6 +1,6 @@
 // The two panels beside the middle: whether they are open, and what the browser remembers of that.
 
-import { byId } from "../dom.js";
+import { findById } from "../dom.ts";
 import { keep, kept } from "./kept.ts";
 
 export type Panel = "sidebar" | "details";
@@ -24,15 +24,15 @@ export class Panels {
   constructor(onWorkspace: (open: boolean) => void) {
     this.#onWorkspace = onWorkspace;
     for (const name of PANELS) {
-      byId(`open-${name}`)?.addEventListener("click", () => this.toggle(name));
+      findById(`open-${name}`)?.addEventListener("click", () => this.toggle(name));
       // Its button may be made later.
-      byId(name)?.addEventListener("click", (event) => (event.target as Element).closest(`#close-${name}`) && this.choose(name, false));
+      findById(name)?.addEventListener("click", (event) => (event.target as Element).closest(`#close-${name}`) && this.choose(name, false));
       OVER[name].addEventListener("change", () => this.show(name, wasOpen(name)));
     }
-    byId("shade")?.addEventListener("click", () => this.closeOver());
+    findById("shade")?.addEventListener("click", () => this.closeOver());
     document.addEventListener("click", (event) => this.#onSessions(event));
     addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !event.defaultPrevented && !byId("shade")?.hidden && !document.querySelector("dialog[open], :popover-open")) this.closeOver();
+      if (event.key === "Escape" && !event.defaultPrevented && !findById("shade")?.hidden && !document.querySelector("dialog[open], :popover-open")) this.closeOver();
     });
     this.show("sidebar", wasOpen("sidebar"));
   }
@@ -46,21 +46,21 @@ export class Panels {
   }
 
   isOpen(name: Panel): boolean {
-    return byId(`open-${name}`)?.getAttribute("aria-expanded") === "true";
+    return findById(`open-${name}`)?.getAttribute("aria-expanded") === "true";
   }
 
   /** Show or hide a panel; where the page is too narrow for it, it lies over the middle. */
   show(name: Panel, open: boolean): void {
-    const button = byId(`open-${name}`);
+    const button = findById(`open-${name}`);
     const was = this.isOpen(name);
-    const panel = byId(name);
+    const panel = findById(name);
     const leaves = was && !open && (document.activeElement === document.body || panel?.contains(document.activeElement));
     button?.setAttribute("aria-expanded", String(open));
-    byId("page")?.classList.toggle(`with-${name}`, open);
+    findById("page")?.classList.toggle(`with-${name}`, open);
     if (name === "details") this.#onWorkspace(open);
-    const shade = byId("shade");
+    const shade = findById("shade");
     if (shade) shade.hidden = !PANELS.some((one) => OVER[one].matches && this.isOpen(one));
-    if (open && OVER[name].matches) byId(`close-${name}`)?.focus();
+    if (open && OVER[name].matches) findById(`close-${name}`)?.focus();
     else if (leaves) button?.focus({ preventScroll: true });
   }
 

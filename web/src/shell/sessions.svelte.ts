@@ -1,7 +1,7 @@
 // The projects and the sessions that the list shows. They follow the stream of all sessions, whose frames are passed on.
 
 import { Stream, type Frame } from "../../../clients/typescript/src/stream.js";
-import { address, allItems, create, request, socketAddress } from "../api.js";
+import { address, allItems, create, request, socketAddress, type Page, type Schemas } from "../api.ts";
 import { rail } from "../frame/rail.svelte.ts";
 import { goneWords } from "../gone.js";
 import { later } from "../later.js";
@@ -135,13 +135,13 @@ export class Sessions {
     const turn = ++this.#turn;
     const limit = Math.min(Math.max(this.shown.length, PAGE), MOST);
     const [projects, page, asking] = await Promise.all([
-      allItems("/projects"),
-      request("GET", address("/sessions", { ...asked(this.choice), limit })),
-      this.#isEverything ? null : request("GET", address("/sessions", { asks: true, limit: MOST })),
+      allItems<Project>("/projects"),
+      request<Page<Session>>("GET", address("/sessions", { ...asked(this.choice), limit })),
+      this.#isEverything ? null : request<Page<Session>>("GET", address("/sessions", { asks: true, limit: MOST })),
     ]);
     if (turn !== this.#turn) return;
     const before = facts(this.projects);
-    this.projects = projects as unknown as Project[];
+    this.projects = projects;
     this.cursor = page.next_cursor;
     this.#all = [];
     this.known = true;
@@ -178,7 +178,7 @@ export class Sessions {
     if (cursor === null) return;
     const turn = this.#turn;
     try {
-      const page = await request("GET", address("/sessions", { ...asked(this.choice), limit: PAGE, cursor }));
+      const page = await request<Page<Session>>("GET", address("/sessions", { ...asked(this.choice), limit: PAGE, cursor }));
       if (turn !== this.#turn || cursor !== this.cursor) return;
       this.cursor = page.next_cursor;
       this.#put(...page.items);
@@ -211,7 +211,7 @@ export class Sessions {
 
   async create(projectId: string): Promise<void> {
     try {
-      const session = await create("/sessions", { project_id: projectId });
+      const session: Session = await create("/sessions", { project_id: projectId });
       this.#put(session);
       if (!belongs(session, this.choice)) void this.choose({ text: "", state: "current", project: this.#inProject(session) ? this.choice.project : null });
       this.#hooks.onOpen(session.id);
@@ -265,7 +265,7 @@ export class Sessions {
     const turn = (this.#asked.get(id) ?? 0) + 1;
     this.#asked.set(id, turn);
     try {
-      const { state, state_reason, title, updated_at, last_run, pending_interactions } = await request("GET", `/sessions/${encodeURIComponent(id)}`);
+      const { state, state_reason, title, updated_at, last_run, pending_interactions } = await request<Schemas["SessionDetail"]>("GET", `/sessions/${encodeURIComponent(id)}`);
       if (turn === this.#asked.get(id)) this.update(id, { state, state_reason, title, updated_at, last_run, pending_interactions });
     } catch {
       // Gone meanwhile, or the list is read again once the daemon answers.

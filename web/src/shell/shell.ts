@@ -1,7 +1,7 @@
 // Puts the frame around the views: rail, list, dividers, news.
 
 import { mount } from "svelte";
-import { byId } from "../dom.js";
+import { byId } from "../dom.ts";
 import Divider from "../frame/Divider.svelte";
 import Rail from "../frame/Rail.svelte";
 import { followTheme } from "../look/theme.ts";
@@ -19,13 +19,12 @@ function workspaceWidth(page: number): number {
 }
 
 export function buildShell(list: Sessions, panels: Panels, onError: (error: Trouble) => void): void {
-  const place = (id: string) => byId(id) as HTMLElement;
-  mount(Rail, { target: place("page"), anchor: place("sidebar") });
-  mount(ProjectSwitcher, { target: place("switcher"), props: { list } });
-  mount(SessionList, { target: place("session-list"), props: { list, onError } });
-  mount(Divider, { target: place("sidebar"), props: { name: "list", label: "Width of the list", edge: "end", least: 200, most: 480, usual: () => 280 } });
-  mount(Divider, { target: place("details"), props: { name: "workspace", label: "Width of the workspace", edge: "start", least: 320, most: 960, usual: workspaceWidth } });
-  mount(ConnectionBanner, { target: place("connection-banner"), props: { list } });
+  mount(Rail, { target: byId("page"), anchor: byId("sidebar") });
+  mount(ProjectSwitcher, { target: byId("switcher"), props: { list } });
+  mount(SessionList, { target: byId("session-list"), props: { list, onError } });
+  mount(Divider, { target: byId("sidebar"), props: { name: "list", label: "Width of the list", edge: "end", least: 200, most: 480, usual: () => 280 } });
+  mount(Divider, { target: byId("details"), props: { name: "workspace", label: "Width of the workspace", edge: "start", least: 320, most: 960, usual: workspaceWidth } });
+  mount(ConnectionBanner, { target: byId("connection-banner"), props: { list } });
   followTheme();
   followKeys({ list, togglePanel: (name) => panels.toggle(name) });
   install();

@@ -2,7 +2,7 @@
 
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
-import { h } from "../dom.js";
+import { h } from "../dom.ts";
 import { policy } from "../policies.ts";
 
 const TAGS = ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "input", "li", "ol", "p", "pre", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"];
@@ -90,7 +90,7 @@ export function blocksOf(text: string): Block[] {
 
 /** Return one block as one element. */
 export function element({ raw, kind, token }: Block): HTMLElement {
-  if (kind === "plain" || token === null) return h("pre", { tabIndex: 0 }, raw) as HTMLElement;
+  if (kind === "plain" || token === null) return h("pre", { tabIndex: 0 }, raw);
   const made = document.createElement("div");
   made.className = "block";
   made.append(sanitised(marked.parser([token])));
@@ -98,7 +98,7 @@ export function element({ raw, kind, token }: Block): HTMLElement {
   for (const nowhere of made.querySelectorAll("a:not([href])")) nowhere.replaceWith(...nowhere.childNodes);
   for (const pre of made.querySelectorAll("pre")) pre.replaceWith(code(pre));
   for (const table of made.querySelectorAll("table")) {
-    const around = h("div", { class: "table", tabIndex: 0, role: "group", "aria-label": "Table" }) as HTMLElement;
+    const around = h("div", { class: "table", tabIndex: 0, role: "group", "aria-label": "Table" });
     table.replaceWith(around);
     around.append(table);
   }
@@ -135,10 +135,10 @@ function sanitised(html: string): DocumentFragment {
 function code(pre: HTMLElement): HTMLElement {
   const inside = pre.querySelector("code");
   const language = /(?:^|\s)language-([\w+#-]+)/.exec(inside?.className ?? "")?.[1] ?? "";
-  const button = h("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, "Copy") as HTMLElement;
+  const button = h("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, "Copy");
   button.addEventListener("click", () => void copy(button, inside?.textContent ?? ""));
-  const made = h("div", { class: "code" }, language ? h("span", { class: "language" }, language) : null, button) as HTMLElement;
-  const shown = h("pre", { tabIndex: 0 }) as HTMLElement;
+  const made = h("div", { class: "code" }, language ? h("span", { class: "language" }, language) : null, button);
+  const shown = h("pre", { tabIndex: 0 });
   if (inside) shown.append(inside);
   made.append(shown);
   return made;

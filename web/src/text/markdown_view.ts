@@ -1,7 +1,7 @@
 // A growing Markdown text on the page: only the blocks that change are made again, code is highlighted in a worker,
 // formulas are drawn by the browser.
 
-import { h } from "../dom.js";
+import { h } from "../dom.ts";
 import "../thread/messages.css";
 import "./highlighting.css";
 import { blocksOf, element, type Block } from "./markdown.ts";
@@ -93,7 +93,7 @@ async function draw(formulas: HTMLElement[]): Promise<void> {
     for (const place of formulas) {
       const tex = place.textContent ?? "";
       const display = place.classList.contains("display");
-      const drawn = h(display ? "div" : "span", { class: display ? "formula display" : "formula" }) as HTMLElement;
+      const drawn = h(display ? "div" : "span", { class: display ? "formula display" : "formula" });
       formula(drawn, tex, display);
       place.replaceWith(drawn);
     }

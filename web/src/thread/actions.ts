@@ -2,7 +2,7 @@
 
 import { inAddress } from "../workspace/names.ts";
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { address, allItems, create, request } from "../api.js";
+import { address, allItems, create, request } from "../api.ts";
 import type { OpenSession } from "./open_session.ts";
 import type { Actions, Change, Message, StagedFiles } from "./types.ts";
 
@@ -104,7 +104,7 @@ export class SessionActions implements Actions {
     if (!session || session.detail?.last_run?.id !== run || session.detail.seen_run_id === run) return;
     session.detail = { ...session.detail, seen_run_id: run };
     // Told again when it comes into view again.
-    request("PATCH", session.path, { seen_run_id: run }).catch(() => (session.detail = { ...session.detail, seen_run_id: null }));
+    request("PATCH", session.path, { seen_run_id: run }).catch(() => session.detail && (session.detail = { ...session.detail, seen_run_id: null }));
   }
 
   warned(run: string | null): void {
@@ -115,7 +115,7 @@ export class SessionActions implements Actions {
   async agent(path: string): Promise<components["schemas"]["SessionAgent"] | null> {
     const session = this.#session;
     // A project that is not loaded or trusted has none, and its session is read without.
-    if (this.#agents?.of !== session || this.#agents.until < Date.now()) this.#agents = { of: session, until: Date.now() + AGENTS_STAY, read: allItems(`${session.path}/agents`).catch(() => []) };
+    if (this.#agents?.of !== session || this.#agents.until < Date.now()) this.#agents = { of: session, until: Date.now() + AGENTS_STAY, read: allItems<components["schemas"]["SessionAgent"]>(`${session.path}/agents`).catch(() => []) };
     return (await this.#agents.read).find((one) => one.path === path) ?? null;
   }
 

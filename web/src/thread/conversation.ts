@@ -1,7 +1,7 @@
 // The conversation of the open session on the page: what is said to it from outside, and where its parts stand.
 
 import { mount, tick, unmount } from "svelte";
-import { byId } from "../dom.js";
+import { byId } from "../dom.ts";
 import { SessionStore, type Stored } from "./session.svelte.ts";
 import { followScroll, type Follower } from "./scroll.ts";
 import ThreadView from "./ThreadView.svelte";
@@ -28,7 +28,7 @@ export class Conversation {
     this.root = root;
     this.waiting = waiting;
     this.#given = given;
-    this.scroll = followScroll(byId("conversation-scroll") as HTMLElement, byId("to-end") as HTMLElement);
+    this.scroll = followScroll(byId("conversation-scroll"), byId("to-end"));
   }
 
   get empty(): boolean {

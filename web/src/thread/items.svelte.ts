@@ -3,7 +3,7 @@
 import type { TerminalText } from "./terminal_text.ts";
 import type { Interaction, Run, ToolGiven, ToolResult } from "./types.ts";
 import type { Thread } from "./thread.svelte.ts";
-import { oncePerFrame } from "../dom.js";
+import { oncePerFrame } from "../dom.ts";
 
 export type CallState = "running" | "waiting" | "done" | "unsuccessful" | "failed";
 
@@ -113,7 +113,7 @@ export class Answer {
     this.runId = runId;
     this.agent = agent;
     this.#onCall = onCall;
-    this.draw = oncePerFrame(() => this.parts.forEach((part) => part instanceof Words && part.draw())) as Answer["draw"];
+    this.draw = oncePerFrame(() => this.parts.forEach((part) => part instanceof Words && part.draw()));
   }
 
   get calls(): Call[] {

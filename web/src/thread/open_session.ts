@@ -1,7 +1,7 @@
 // One open session: reads the end of what is stored, then follows the stream from there. Older messages are read when
 // the reader comes to them.
 
-import { address, request, socketAddress } from "../api.js";
+import { address, request, socketAddress, type Page, type Schemas } from "../api.ts";
 import { goneWords } from "../gone.js";
 import { loadViews } from "./loaded.svelte.ts";
 import { Stream } from "../../../clients/typescript/src/stream.js";
@@ -19,7 +19,7 @@ const REWRITTEN = new Set(["session.rolled_back", "session.rollback_undone", "co
 
 interface Handlers {
   /** The session's own data changed. */
-  onDetail(detail: any): void;
+  onDetail(detail: Schemas["SessionDetail"]): void;
   onFrame(frame: Frame): void;
   onStatus(status: string): void;
   /** Everything was read again. */
@@ -27,16 +27,11 @@ interface Handlers {
   onError(error: any): void;
 }
 
-interface Page<T> {
-  items: T[];
-  next_cursor: string | null;
-}
-
 export class OpenSession {
   readonly id: string;
   readonly conversation: Conversation;
   readonly handlers: Handlers;
-  detail: any = null;
+  detail: Schemas["SessionDetail"] | null = null;
   #stream: Stream | null = null;
   #held: Frame[] | null = null;
   #closed = false;
@@ -76,7 +71,7 @@ export class OpenSession {
 
   /** Read the session's own data again: tokens, cost, state. */
   async refresh(): Promise<void> {
-    const detail = await request("GET", this.path);
+    const detail: Schemas["SessionDetail"] = await request("GET", this.path);
     if (this.#closed) return;
     this.detail = detail;
     this.handlers.onDetail(detail);
@@ -106,18 +101,17 @@ export class OpenSession {
     return this.#older !== null;
   }
 
-  async #load(): Promise<any> {
+  async #load(): Promise<Schemas["SessionDetail"]> {
     // The newest event is asked for first: what happens while the messages are read comes as frames.
-    const detail = await request("GET", this.path);
+    const detail: Schemas["SessionDetail"] = await request("GET", this.path);
     const begun = detail.last_run !== null || detail.active_run !== null;
     const nothing = { items: [], next_cursor: null };
-    const [messages, runs, taken] = await Promise.all([this.#messages(null, NEWEST), begun ? this.#runs(null) : nothing, begun ? request("GET", `${this.path}/superseded`) : nothing, begun ? loadViews() : null]);
+    const [messages, runs, taken] = await Promise.all([this.#messages(null, NEWEST), begun ? this.#runs(null) : nothing, begun ? request<Page<Superseded>>("GET", `${this.path}/superseded`) : nothing, begun ? loadViews() : null]);
     if (this.#closed) return detail;
     this.detail = detail;
     this.#older = messages.next_cursor;
     this.#olderRuns = runs.next_cursor;
-    const superseded = taken.items as Superseded[];
-    this.conversation.load({ messages: messages.items.reverse(), runs: runs.items, superseded, more: this.#older !== null, seq: detail.last_seq });
+    this.conversation.load({ messages: messages.items.reverse(), runs: runs.items, superseded: taken.items, more: this.#older !== null, seq: detail.last_seq });
     this.handlers.onDetail(detail);
     return detail;
   }
@@ -180,6 +174,7 @@ export class OpenSession {
 
   /** Keep the session's own data up to date with what frames tell. */
   #note({ type, payload, agent_path: agentPath }: Frame): void {
+    if (!this.detail) return;
     const root = (agentPath ?? ROOT) === ROOT;
     if (type === "session.state") {
       this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };

@@ -1,7 +1,7 @@
 // The output of a command: colours become spans, a carriage return restarts the line, other control sequences are
 // dropped. Text is set as text.
 
-import { h } from "../dom.js";
+import { h } from "../dom.ts";
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 // Control sequences, operating system commands, other escapes, and the controls that do not print.
@@ -29,7 +29,7 @@ export class TerminalText {
   #returned = false;
 
   constructor() {
-    this.root = h("pre", { class: "terminal", tabIndex: 0 }) as HTMLElement;
+    this.root = h("pre", { class: "terminal", tabIndex: 0 });
   }
 
   append(text: string): void {
@@ -72,7 +72,7 @@ export class TerminalText {
   }
 
   #put(text: string, classes: string): void {
-    const span = h("span", classes ? { class: classes } : {}, text) as HTMLElement;
+    const span = h("span", classes ? { class: classes } : {}, text);
     this.#line.push(span);
     this.#length += text.length;
     this.root.append(span);

@@ -1,8 +1,8 @@
 // What the panel says of the session itself: its issue, tokens, prompts, tools, audit trail and actions.
 
-import { address, allItems, downloadAddress, request } from "../api.js";
+import { address, allItems, downloadAddress, request } from "../api.ts";
 import { BoundIssue } from "../bound_issue.js";
-import { h, redraw } from "../dom.js";
+import { h, redraw } from "../dom.ts";
 import { clock, dollars, tokens, words } from "../format.js";
 import { hooksOf } from "../hooks.js";
 import { pluginsOf } from "../plugins.js";

@@ -1,7 +1,7 @@
 // The panel beside the conversation, as the view of the session calls it.
 
 import { flushSync, mount } from "svelte";
-import { byId } from "../dom.js";
+import { byId, findById } from "../dom.ts";
 import { Panel, type Handlers } from "./panel.svelte.ts";
 import type { Frame, OpenSession, Place } from "./types.ts";
 import Workspace from "./Workspace.svelte";
@@ -14,10 +14,10 @@ export class Details {
   readonly #root: HTMLElement;
 
   constructor(handlers: Handlers) {
-    this.#root = byId("details")!;
+    this.#root = byId("details");
     const onQuote = (text: string) => {
       // What lies over the message field makes room for it.
-      if (OVER.matches) byId("close-details")?.click();
+      if (OVER.matches) findById("close-details")?.click();
       handlers.onQuote(text);
     };
     this.#panel = new Panel({ ...handlers, onQuote });

@@ -7,7 +7,7 @@ export const BASE_PATH = new URL("..", /* @vite-ignore */ import.meta.url).pathn
 export const API = `${BASE_PATH}/api/v1`;
 
 /** What the daemon must be told, when it does not know its prefix: then cookies and links of it are wrong. Else null. */
-export function prefixProblem() {
+export function prefixProblem(): string | null {
   const { basePath } = document.documentElement.dataset;
   if (basePath === BASE_PATH) return null;
   return `This page has the address ${location.origin}${BASE_PATH}/, but daemon.base_path is ${JSON.stringify(basePath)}. Set daemon.base_path to ${JSON.stringify(BASE_PATH)}, and let the proxy pass paths on unchanged.`;
