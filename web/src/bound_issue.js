@@ -1,12 +1,12 @@
 // The issue of a session, beside its conversation: bind it, show its checklist, unbind it.
 
 import { allItems, request } from "./api.ts";
-import { actButton, actForm } from "./act.js";
+import { actButton, actForm } from "./act.ts";
 import { Checklist } from "./checklist.js";
 import { h, redraw } from "./dom.ts";
 import { statusPill, UNFINISHED } from "./issue_words.js";
 import { Proposals } from "./proposals.js";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 
 const MOST = 200;
 

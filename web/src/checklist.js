@@ -2,9 +2,9 @@
 // an operator signs it off here.
 
 import { create, request } from "./api.ts";
-import { actButton, actForm } from "./act.js";
+import { actButton, actForm } from "./act.ts";
 import { h, redraw } from "./dom.ts";
-import { words } from "./format.js";
+import { words } from "./format.ts";
 import { person } from "./issue_words.js";
 
 const MARKS = { pending: "○", in_progress: "◐", completed: "✓", abandoned: "–" };

@@ -2,7 +2,7 @@
 // page or the daemon found them.
 
 import { h } from "./dom.ts";
-import { FileField } from "./file_field.js";
+import { FileField } from "./file_field.ts";
 
 let made = 0;
 

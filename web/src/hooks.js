@@ -2,7 +2,7 @@
 
 import { request } from "./api.ts";
 import { h } from "./dom.ts";
-import { clock, words } from "./format.js";
+import { clock, words } from "./format.ts";
 
 /** Return the list of the hooks that run in a project, nothing when it has none. */
 export async function hooksOf(projectId) {

@@ -1,10 +1,10 @@
 // Who works on an issue: the primary agent, a workflow of the project, or a session. Assigning starts the work.
 
 import { address, allItems, request } from "./api.ts";
-import { actForm } from "./act.js";
+import { actForm } from "./act.ts";
 import { h, redraw } from "./dom.ts";
 import { assignee } from "./issue_words.js";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 
 const SESSIONS = 30;
 

@@ -1,11 +1,11 @@
 // The files of an issue: upload, download and removal.
 
 import { downloadAddress, request } from "./api.ts";
-import { actButton } from "./act.js";
+import { actButton } from "./act.ts";
 import { h, redraw, replace } from "./dom.ts";
-import { takeDrops } from "./file_field.js";
-import { size } from "./format.js";
-import { upload } from "./upload.js";
+import { takeDrops } from "./file_field.ts";
+import { size } from "./format.ts";
+import { upload } from "./upload.ts";
 
 export class IssueAttachments {
   #stop = new AbortController();

@@ -1,10 +1,10 @@
 // The form that files or edits an issue.
 
 import { create } from "./api.ts";
-import { actForm } from "./act.js";
+import { actForm } from "./act.ts";
 import { h, replace } from "./dom.ts";
 import { MarkdownView } from "./text/markdown_view.ts";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 
 const DRAFTS = new Map();
 

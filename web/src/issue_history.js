@@ -1,9 +1,9 @@
 // The history of an issue, oldest first, and the comment field.
 
 import { create } from "./api.ts";
-import { actForm } from "./act.js";
+import { actForm } from "./act.ts";
 import { h, redraw } from "./dom.ts";
-import { moment, words } from "./format.js";
+import { moment, words } from "./format.ts";
 import { assignee, person } from "./issue_words.js";
 import { MarkdownView } from "./text/markdown_view.ts";
 

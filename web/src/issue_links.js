@@ -1,10 +1,10 @@
 // The links between an issue and others of its project.
 
 import { request } from "./api.ts";
-import { actButton, actForm } from "./act.js";
+import { actButton, actForm } from "./act.ts";
 import { h, redraw } from "./dom.ts";
 import { statusPill } from "./issue_words.js";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 
 const OUT = { blocks: "blocks", relates: "relates to", duplicates: "duplicates" };
 const IN = { blocks: "is blocked by", relates: "relates to", duplicates: "is duplicated by" };

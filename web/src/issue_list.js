@@ -2,10 +2,10 @@
 
 import { address, request } from "./api.ts";
 import { h, redraw, replace } from "./dom.ts";
-import { ago, words } from "./format.js";
+import { ago, words } from "./format.ts";
 import { assignee, person, STATUSES, statusPill, UNFINISHED } from "./issue_words.js";
-import { later } from "./later.js";
-import { to } from "./routes.js";
+import { later } from "./later.ts";
+import { to } from "./routes.ts";
 
 const PAGE = 25;
 const MOST = 100;

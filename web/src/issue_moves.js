@@ -1,9 +1,9 @@
 // The status of an issue, and the statuses that it can have next.
 
 import { request } from "./api.ts";
-import { actButton, actForm } from "./act.js";
+import { actButton, actForm } from "./act.ts";
 import { h, redraw } from "./dom.ts";
-import { words } from "./format.js";
+import { words } from "./format.ts";
 import { statusPill } from "./issue_words.js";
 
 /** Closing an issue needs a comment. */

@@ -10,8 +10,8 @@ import { IssueLinks } from "./issue_links.js";
 import { IssueMoves } from "./issue_moves.js";
 import { IssueSessions } from "./issue_sessions.js";
 import { IssueText } from "./issue_text.js";
-import { later } from "./later.js";
-import { to } from "./routes.js";
+import { later } from "./later.ts";
+import { to } from "./routes.ts";
 
 const ABOUT_SESSIONS = new Set(["session.state", "session.updated"]);
 

@@ -2,8 +2,8 @@
 
 import { h, redraw } from "./dom.ts";
 import { Proposals } from "./proposals.js";
-import { to } from "./routes.js";
-import { asks, failed, sessionWord } from "./session_words.js";
+import { to } from "./routes.ts";
+import { asks, failed, sessionWord } from "./session_words.ts";
 
 export class IssueSessions {
   #proposals = new Map();

@@ -2,7 +2,7 @@
 
 import { request } from "./api.ts";
 import { h, replace } from "./dom.ts";
-import { moment } from "./format.js";
+import { moment } from "./format.ts";
 import { issueForm } from "./issue_filing.js";
 import { person, statusPill } from "./issue_words.js";
 import { MarkdownView } from "./text/markdown_view.ts";

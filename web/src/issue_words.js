@@ -1,7 +1,7 @@
 // The words for statuses and people of issues.
 
 import { h } from "./dom.ts";
-import { words } from "./format.js";
+import { words } from "./format.ts";
 
 /** Every status, in the order of an issue's life. */
 export const STATUSES = ["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"];

@@ -1,7 +1,7 @@
 // The checklist proposals of a session's subagents: accept or reject them.
 
 import { allItems, request } from "./api.ts";
-import { actButton } from "./act.js";
+import { actButton } from "./act.ts";
 import { h, redraw } from "./dom.ts";
 
 export class Proposals {

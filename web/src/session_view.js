@@ -3,15 +3,15 @@
 import { Composer } from "./composer/composer.ts";
 import { Conversation } from "./thread/conversation.ts";
 import { byId, h, replace } from "./dom.ts";
-import { words } from "./format.js";
-import { lazily } from "./lazy.js";
-import { forget } from "./notices.js";
+import { words } from "./format.ts";
+import { lazily } from "./lazy.ts";
+import { forget } from "./notices.ts";
 import { Questions } from "./questions/questions.svelte.ts";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 import { OpenSession } from "./thread/open_session.ts";
 import { SessionActions } from "./thread/actions.ts";
 import { Details } from "./workspace/workspace.ts";
-import { failed, sessionWord } from "./session_words.js";
+import { failed, sessionWord } from "./session_words.ts";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
 

@@ -2,8 +2,8 @@
 
 import { allItems } from "./api.ts";
 import { h, replace } from "./dom.ts";
-import { moment } from "./format.js";
-import { to } from "./routes.js";
+import { moment } from "./format.ts";
+import { to } from "./routes.ts";
 import { RunList } from "./workflow_runs.js";
 
 export class WorkflowList {

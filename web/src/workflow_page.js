@@ -1,11 +1,11 @@
 // One workflow: its description, the form that starts it, and its runs.
 
 import { allItems, create } from "./api.ts";
-import { actForm } from "./act.js";
+import { actForm } from "./act.ts";
 import { h, replace } from "./dom.ts";
 import { Fields } from "./fields.js";
 import { UNFINISHED } from "./issue_words.js";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 import { RunList } from "./workflow_runs.js";
 
 const MOST_ISSUES = 200;

@@ -1,12 +1,12 @@
 // One run of a workflow: state, inputs, result, and its session.
 
 import { downloadAddress, request } from "./api.ts";
-import { actButton } from "./act.js";
+import { actButton } from "./act.ts";
 import { h, redraw } from "./dom.ts";
-import { dollars, duration, moment } from "./format.js";
-import { later } from "./later.js";
+import { dollars, duration, moment } from "./format.ts";
+import { later } from "./later.ts";
 import { MarkdownView } from "./text/markdown_view.ts";
-import { to } from "./routes.js";
+import { to } from "./routes.ts";
 import { aboutWaiting, asks, cause, runPill, runWord } from "./workflow_words.js";
 
 const UPLOAD = /^upl_[0-9A-Z]{26}$/;

@@ -2,9 +2,9 @@
 
 import { address, request } from "./api.ts";
 import { h, redraw } from "./dom.ts";
-import { ago, dollars, duration } from "./format.js";
-import { later } from "./later.js";
-import { to } from "./routes.js";
+import { ago, dollars, duration } from "./format.ts";
+import { later } from "./later.ts";
+import { to } from "./routes.ts";
 import { aboutWaiting, asks, cause, runPill } from "./workflow_words.js";
 
 const PAGE = 20;

@@ -1,7 +1,7 @@
 // The words for workflow runs.
 
 import { h } from "./dom.ts";
-import { words } from "./format.js";
+import { words } from "./format.ts";
 
 export const STATES = ["queued", "running", "succeeded", "failed", "cancelled"];
 

@@ -1,8 +1,8 @@
 // The images and files of a message that is being written.
 
 import { request } from "../api.ts";
-import { size } from "../format.js";
-import { sizeProblem, upload } from "../upload.js";
+import { size } from "../format.ts";
+import { sizeProblem, upload } from "../upload.ts";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 /** A message has at most so many, and a request at most 10 MiB. */

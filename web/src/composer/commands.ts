@@ -1,7 +1,7 @@
 // What a message that begins with `/` does instead of being sent.
 
 import { create, request, type Schemas } from "../api.ts";
-import { to } from "../routes.js";
+import { to } from "../routes.ts";
 import { showTab, tabExists } from "./panels.ts";
 import { fork, rewind } from "./resend.ts";
 import type { ComposerState } from "./state.svelte.ts";

@@ -1,7 +1,7 @@
 // What can be written at the caret: files, symbols, issues and sessions for `@`, commands and workflows for `/`.
 
 import { address, request } from "../api.ts";
-import { to } from "../routes.js";
+import { to } from "../routes.ts";
 import { shownPath } from "../workspace/names.ts";
 import { carryOut, COMMANDS, type Command } from "./commands.ts";
 import type { ComposerState } from "./state.svelte.ts";

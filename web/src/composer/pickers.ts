@@ -1,7 +1,7 @@
 // What can be chosen for a session, read when somebody chooses, and the words on the buttons.
 
 import { allItems } from "../api.ts";
-import { modes as readModes } from "../session_mode.js";
+import { modes as readModes } from "../session_mode.ts";
 import type { Detail, Mode, Model } from "./types.ts";
 import { modelName } from "./words.ts";
 

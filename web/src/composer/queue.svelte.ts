@@ -1,7 +1,7 @@
 // The messages that wait in the open session.
 
 import { request, type Method, type Page } from "../api.ts";
-import { later } from "../later.js";
+import { later } from "../later.ts";
 import type { Message, OpenedSession, SeenFrame } from "./types.ts";
 
 /** What may change which messages wait. */

@@ -1,7 +1,7 @@
 // The last message of the conversation: to write it anew, or to fork the session there.
 
 import { create, request, type Page, type Schemas } from "../api.ts";
-import { to } from "../routes.js";
+import { to } from "../routes.ts";
 import type { ComposerState } from "./state.svelte.ts";
 import type { Message } from "./types.ts";
 

@@ -1,7 +1,7 @@
 // The state of the composer: what is written, for which session, and what it is waiting for.
 
 import { create, request } from "../api.ts";
-import { to } from "../routes.js";
+import { to } from "../routes.ts";
 import { Attachments } from "./attachments.svelte.ts";
 import { Drafts } from "./drafts.ts";
 import { Queue } from "./queue.svelte.ts";

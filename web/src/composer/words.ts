@@ -1,6 +1,6 @@
 // Numbers of the composer, written for people.
 
-import { dollars } from "../format.js";
+import { dollars } from "../format.ts";
 import type { Detail, Model } from "./types.ts";
 
 /** 12.4k, 1.2M. */

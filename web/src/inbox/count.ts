@@ -3,7 +3,7 @@
 import type { Frame } from "../../../clients/typescript/src/stream.js";
 import { request } from "../api.ts";
 import { rail } from "../frame/rail.svelte.ts";
-import { later } from "../later.js";
+import { later } from "../later.ts";
 import type { Sessions } from "../shell/sessions.svelte.ts";
 
 const CHANGES = /^(permission|interaction|todo|budget)\.|^session\.(state|updated)$|^run\.ended$/;

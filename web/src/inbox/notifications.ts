@@ -3,7 +3,7 @@
 
 import type { Frame } from "../../../clients/typescript/src/stream.js";
 import { request } from "../api.ts";
-import { to } from "../routes.js";
+import { to } from "../routes.ts";
 import { keep, kept } from "../shell/kept.ts";
 import type { Sessions } from "../shell/sessions.svelte.ts";
 import type { Session } from "../shell/choice.ts";

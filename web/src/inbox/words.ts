@@ -1,8 +1,8 @@
 // What an item of the inbox is called, and where it leads.
 
 import { request } from "../api.ts";
-import { words } from "../format.js";
-import { to } from "../routes.js";
+import { words } from "../format.ts";
+import { to } from "../routes.ts";
 import type { Item } from "./inbox.svelte.ts";
 
 const QUESTIONS: Record<string, string> = { permission: "Asks for permission", ask: "Question", question: "Question", form: "Asks for data", plan: "Proposes a plan" };

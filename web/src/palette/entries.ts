@@ -1,17 +1,19 @@
 // What the palette finds: commands and settings that it knows, and sessions, issues and files that the daemon finds.
 
-import { address, request } from "../api.ts";
-import { byId } from "../dom.ts";
+import { address, request, type Page, type Schemas } from "../api.ts";
+import { findById } from "../dom.ts";
 import { ICONS, type IconName } from "../frame/icons.ts";
 import { chooseTheme, THEMES, type Theme } from "../look/theme.ts";
-import { to } from "../routes.js";
-import { sessionWord } from "../session_words.js";
+import { to } from "../routes.ts";
+import { sessionWord } from "../session_words.ts";
 import type { Session } from "../shell/choice.ts";
 import { PICTURES, type PictureName } from "../shell/dialogs.ts";
 import { SECTIONS } from "../settings/sections.ts";
 import { openProjects, openShortcuts } from "../shell/opening.ts";
 import type { Sessions } from "../shell/sessions.svelte.ts";
 import { split } from "../workspace/names.ts";
+
+type Issue = Schemas["IssueSummary"] | Schemas["IssueDetailAnswer"];
 
 const MOST = 6;
 
@@ -47,7 +49,7 @@ export function commands(list: Sessions, text: string): Group[] {
     ["Issues", "issues", "#issues"],
     ["Workflows", "workflows", "#workflows"],
   ];
-  const press = (id: string, name: string, icon: PictureName): Entry[] => (byId(id)?.checkVisibility() && !(byId(id) as HTMLButtonElement).disabled ? [{ key: id, name, about: "", icon, open: () => byId(id)?.click() }] : []);
+  const press = (id: string, name: string, icon: PictureName): Entry[] => (findById(id)?.checkVisibility() && !(findById(id) as HTMLButtonElement).disabled ? [{ key: id, name, about: "", icon, open: () => findById(id)?.click() }] : []);
   const found: Entry[] = [
     ...list.projects.filter((one) => one.trust.state !== "untrusted").map((one): Entry => ({ key: `new-${one.id}`, name: `New session in ${one.slug}`, about: one.root, icon: "plus", open: () => void list.create(one.id) })),
     ...(open && open.state !== "running" ? [{ key: "archive", name: "Archive this session", about: open.title, icon: "archive" as const, open: () => void archive(list, open) }] : []),
@@ -75,7 +77,7 @@ export function commands(list: Sessions, text: string): Group[] {
 
 async function archive(list: Sessions, session: Session): Promise<void> {
   try {
-    const { state, archived_at } = await request("POST", `/sessions/${encodeURIComponent(session.id)}/archive`);
+    const { state, archived_at } = await request<Session>("POST", `/sessions/${encodeURIComponent(session.id)}/archive`);
     list.update(session.id, { state, archived_at });
   } catch (error) {
     list.fail(error);
@@ -88,8 +90,8 @@ export function matching(entries: Entry[], text: string): Entry[] {
 }
 
 export async function sessions(list: Sessions, text: string): Promise<Group> {
-  const { items } = await request("GET", address("/sessions", { text: text || null, archived: text ? null : "false", limit: MOST }));
-  const entries = (items as Session[]).map((one): Entry => ({ key: one.id, name: one.title || "New session", about: `${list.projectName(one.project_id)} · ${sessionWord(one)}`, icon: "sessions", open: go(to.session(one.id)) }));
+  const { items } = await request<Page<Session>>("GET", address("/sessions", { text: text || null, archived: text ? null : "false", limit: MOST }));
+  const entries = items.map((one): Entry => ({ key: one.id, name: one.title || "New session", about: `${list.projectName(one.project_id)} · ${sessionWord(one)}`, icon: "sessions", open: go(to.session(one.id)) }));
   return { name: "Sessions", entries };
 }
 
@@ -100,8 +102,9 @@ export async function issues(list: Sessions, text: string): Promise<Group> {
   const pages = await Promise.all(
     projects.map(async (project) => {
       const path = `/projects/${encodeURIComponent(project)}/issues`;
-      const found = number ? [await request("GET", `${path}/${number}`).catch(() => null)] : (await request("GET", address(path, { search: text, limit: MOST })).catch(() => ({ items: [] }))).items;
-      return found.filter(Boolean).map((one: { number: number; title: string; status: string }): Entry => ({
+      const asked = number ? request<Issue>("GET", `${path}/${number}`).then((one) => [one]) : request<Page<Issue>>("GET", address(path, { search: text, limit: MOST })).then(({ items }) => items);
+      const found = await asked.catch((): Issue[] => []);
+      return found.map((one): Entry => ({
         key: `${project}#${one.number}`,
         name: `#${one.number} ${one.title}`,
         about: `${list.projectName(project)} · ${one.status.replaceAll("_", " ")}`,
@@ -118,8 +121,8 @@ export async function files(list: Sessions, text: string): Promise<Group> {
   const session = list.find(list.route.session ?? list.lastSession ?? "");
   if (!text || !session) return { name: "Files", entries: [] };
   const path = `/projects/${encodeURIComponent(session.project_id)}/files/search`;
-  const { items } = await request("GET", address(path, { q: text, session_id: session.id, limit: MOST }));
-  const entries = (items as { path: string; kind: string }[]).map(({ path, kind }): Entry => {
+  const { items } = await request<Page<Schemas["FileHit"]>>("GET", address(path, { q: text, session_id: session.id, limit: MOST }));
+  const entries = items.map(({ path, kind }): Entry => {
     const [folder, name] = split(path);
     return { key: `file-${path}`, name, about: folder || list.projectName(session.project_id), icon: kind === "folder" ? "folder" : "file", open: go(to.place(session.id, "files", path)) };
   });

@@ -1,7 +1,7 @@
 // How long something waits. While an age is on the page it goes on.
 
 import { createSubscriber } from "svelte/reactivity";
-import { ago } from "../format.js";
+import { ago } from "../format.ts";
 
 const OFTEN_MS = 20_000;
 

@@ -4,7 +4,7 @@
 import { flushSync, mount } from "svelte";
 import { allItems, request } from "../api.ts";
 import { byId } from "../dom.ts";
-import { lazily } from "../lazy.js";
+import { lazily } from "../lazy.ts";
 import { Stillness } from "./stillness.ts";
 import type { Interaction } from "./types.ts";
 

@@ -1,6 +1,6 @@
 // The words of questions and answers.
 
-import { firstLine, moment, size, words } from "../format.js";
+import { firstLine, moment, size, words } from "../format.ts";
 import { person } from "../issue_words.js";
 import type { Choice, Interaction, PermissionAsked } from "./types.ts";
 

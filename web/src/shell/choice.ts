@@ -2,7 +2,7 @@
 // session that changes meanwhile still belongs there.
 
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { asks, failed, unread } from "../session_words.js";
+import { asks, failed, unread } from "../session_words.ts";
 
 export type Session = components["schemas"]["ListedSession"];
 export type Project = components["schemas"]["ProjectAnswer"];

@@ -1,8 +1,8 @@
 // The parts of the shell that are fetched when they are asked for. One of them is open at a time.
 
 import { mount, unmount, type Component } from "svelte";
-import { lazily } from "../lazy.js";
-import { tell } from "../notices.js";
+import { lazily } from "../lazy.ts";
+import { tell, type Trouble } from "../notices.ts";
 import type { Sessions } from "./sessions.svelte.ts";
 
 type Loaded = { default: Component<never> };
@@ -33,7 +33,7 @@ async function openOver(name: string, load: () => Promise<unknown>, props: objec
     }
     open = own;
   } catch (error) {
-    tell(error);
+    tell(error as Trouble);
   }
 }
 

@@ -1,9 +1,10 @@
 // The menus of the list, made when they are asked for. One is open at a time.
 
 import { mount, unmount, type Component } from "svelte";
+import type { Trouble } from "../notices.ts";
 import type { Session } from "./choice.ts";
 import SessionMenu from "./SessionMenu.svelte";
-import type { Sessions, Trouble } from "./sessions.svelte.ts";
+import type { Sessions } from "./sessions.svelte.ts";
 import StateMenu from "./StateMenu.svelte";
 
 export interface MenuHooks {

@@ -3,9 +3,10 @@
 import { Stream, type Frame } from "../../../clients/typescript/src/stream.js";
 import { address, allItems, create, request, socketAddress, type Page, type Schemas } from "../api.ts";
 import { rail } from "../frame/rail.svelte.ts";
-import { goneWords } from "../gone.js";
-import { later } from "../later.js";
-import { to } from "../routes.js";
+import { goneWords } from "../gone.ts";
+import { later } from "../later.ts";
+import type { Trouble } from "../notices.ts";
+import { to } from "../routes.ts";
 import { asked, belongs, type Choice, type Project, type Session } from "./choice.ts";
 import { keep, keptObject } from "./kept.ts";
 
@@ -13,11 +14,6 @@ const PAGE = 50;
 const MOST = 100;
 const TICK = 60_000;
 
-export interface Trouble {
-  code?: string | number;
-  message: string;
-  details?: unknown;
-}
 interface Route {
   view: string;
   session?: string | null;
@@ -127,7 +123,7 @@ export class Sessions {
         }
         this.#wasLive ||= status === "live";
       },
-      onGone: (code, reason) => this.#hooks.onError({ code, message: goneWords(code, reason) ?? "The connection is closed." }),
+      onGone: (code, reason) => this.#hooks.onError({ code, message: goneWords(code, reason) }),
     });
   }
 

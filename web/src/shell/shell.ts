@@ -5,13 +5,14 @@ import { byId } from "../dom.ts";
 import Divider from "../frame/Divider.svelte";
 import Rail from "../frame/Rail.svelte";
 import { followTheme } from "../look/theme.ts";
+import type { Trouble } from "../notices.ts";
 import ConnectionBanner from "./ConnectionBanner.svelte";
 import { install } from "./install.ts";
 import { followKeys } from "./keys.ts";
 import type { Panels } from "./panels.ts";
 import ProjectSwitcher from "./ProjectSwitcher.svelte";
 import SessionList from "./SessionList.svelte";
-import type { Sessions, Trouble } from "./sessions.svelte.ts";
+import type { Sessions } from "./sessions.svelte.ts";
 
 /** A wide window has room for more than the conversation: most of it is for differences and attempts. */
 function workspaceWidth(page: number): number {

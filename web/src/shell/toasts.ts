@@ -1,4 +1,4 @@
-// Short news of what went well: they leave by themselves. What went wrong stays until somebody closes it (notices.js).
+// Short news of what went well: they leave by themselves. What went wrong stays until somebody closes it (notices.ts).
 
 import { findById, h } from "../dom.ts";
 

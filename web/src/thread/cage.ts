@@ -1,7 +1,7 @@
 // What an agent may reach, in a word and in full.
 
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { duration } from "../format.js";
+import { duration } from "../format.ts";
 
 export type Agent = components["schemas"]["SessionAgent"];
 type Cage = components["schemas"]["CageAnswer"];

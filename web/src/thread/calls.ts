@@ -1,6 +1,6 @@
 // What calls of tools are named on the page.
 
-import { firstLine } from "../format.js";
+import { firstLine } from "../format.ts";
 import type { Call } from "./items.svelte.ts";
 
 const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url", "task", "prompt"];

@@ -1,6 +1,6 @@
 // What an answer took, in words.
 
-import { dollars, duration, tokens, words } from "../format.js";
+import { dollars, duration, tokens, words } from "../format.ts";
 import type { Answer } from "./items.svelte.ts";
 
 const USAGE: Record<string, string> = { inputTokens: "input", cacheReadTokens: "cache read", cacheWriteTokens: "cache write", outputTokens: "output", reasoningTokens: "of which reasoning" };

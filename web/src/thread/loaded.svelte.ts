@@ -1,6 +1,6 @@
 // The views that a session needs once something was said in it.
 
-import { lazily } from "../lazy.js";
+import { lazily } from "../lazy.ts";
 
 type Views = typeof import("./views.ts");
 

@@ -1,6 +1,6 @@
 // What the daemon says about a session besides messages, in words.
 
-import { amount, duration } from "../format.js";
+import { amount, duration } from "../format.ts";
 import type { Frame } from "./types.ts";
 
 interface Words {

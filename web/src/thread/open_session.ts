@@ -2,7 +2,7 @@
 // the reader comes to them.
 
 import { address, request, socketAddress, type Page, type Schemas } from "../api.ts";
-import { goneWords } from "../gone.js";
+import { goneWords } from "../gone.ts";
 import { loadViews } from "./loaded.svelte.ts";
 import { Stream } from "../../../clients/typescript/src/stream.js";
 import type { Conversation } from "./conversation.ts";

@@ -3,10 +3,10 @@
 import { address, allItems, downloadAddress, request } from "../api.ts";
 import { BoundIssue } from "../bound_issue.js";
 import { h, redraw } from "../dom.ts";
-import { clock, dollars, tokens, words } from "../format.js";
+import { clock, dollars, tokens, words } from "../format.ts";
 import { hooksOf } from "../hooks.js";
 import { pluginsOf } from "../plugins.js";
-import { rulesOfMode } from "../session_mode.js";
+import { rulesOfMode } from "../session_mode.ts";
 
 const AUDIT_PAGE = 50;
 

@@ -3,7 +3,7 @@
 import { ApiError, request } from "./api.ts";
 
 /** Return what `load` imports. Throws `ApiError`: the daemon is away, or another release has no such file. */
-export async function lazily(load) {
+export async function lazily<Part>(load: () => Promise<Part>): Promise<Part> {
   try {
     return await load();
   } catch {

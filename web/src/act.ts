@@ -1,16 +1,21 @@
 // Buttons and forms that send requests: one at a time, with refusals shown.
 
-import { h } from "./dom.ts";
+import { h, type Child, type Properties } from "./dom.ts";
+
+type Work = () => Promise<unknown>;
+type OnError = (error: unknown) => void;
+/** `key` names the button, for the focus. */
+type ButtonGiven = Properties<"button"> & { onError: OnError; key?: string | undefined };
 
 /** Return a button that does `work()` when it is pressed; it takes no second press meanwhile. */
-export function actButton(label, work, { onError, key, ...properties } = {}) {
+export function actButton(label: string, work: Work, { onError, key, ...properties }: ButtonGiven): HTMLButtonElement {
   const button = h("button", { type: "button", ...properties, data: { ...properties.data, ...(key ? { key } : {}) } }, label);
   button.addEventListener("click", () => doing([button], work, onError));
   return button;
 }
 
 /** Return a form that does `work(form)` when it is sent. */
-export function actForm(properties, work, onError, ...children) {
+export function actForm(properties: Properties<"form">, work: (form: HTMLFormElement) => Promise<unknown>, onError: OnError, ...children: Child[]): HTMLFormElement {
   const form = h("form", properties, children);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -21,7 +26,7 @@ export function actForm(properties, work, onError, ...children) {
 
 /** Do `work()`; `controls` are off meanwhile, and the focus returns to the one that had it. Returns
  * whether it went well. */
-export async function doing(controls, work, onError) {
+export async function doing(controls: HTMLElement[], work: Work, onError: OnError): Promise<boolean> {
   if (controls.some((control) => control.getAttribute("aria-disabled") === "true")) return false;
   // A control that is disabled loses the focus; one that only says so keeps it.
   for (const control of controls) control.setAttribute("aria-disabled", "true");

@@ -4,31 +4,31 @@
 const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const NUMBER = new Intl.NumberFormat("en");
 
-export function duration(milliseconds) {
+export function duration(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
   return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
 }
 
-export function tokens(count) {
+export function tokens(count: number | null | undefined): string {
   return `${NUMBER.format(count ?? 0)} token${count === 1 ? "" : "s"}`;
 }
 
-export function dollars(amount) {
+export function dollars(amount: number | null | undefined): string {
   if (amount === null || amount === undefined) return "";
   if (amount === 0) return "$0";
   return amount < 0.01 ? `$${amount.toFixed(4)}` : `$${amount.toFixed(amount < 1 ? 3 : 2)}`;
 }
 
 /** Return how much it is of what a limit counts. */
-export function amount(number, unit) {
+export function amount(number: number, unit: string): string {
   if (unit === "usd") return dollars(number);
   if (unit === "seconds") return duration(number * 1000);
   return unit === "tokens" ? tokens(number) : `${number} ${unit}`;
 }
 
-export function ago(time) {
+export function ago(time: string): string {
   const seconds = (Date.now() - Date.parse(time)) / 1000;
   if (seconds < 60) return "now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
@@ -36,26 +36,26 @@ export function ago(time) {
   return new Date(time).toLocaleDateString();
 }
 
-export function clock(time) {
+export function clock(time: string): string {
   return CLOCK.format(new Date(time));
 }
 
-export function words(name) {
+export function words(name: unknown): string {
   return String(name ?? "").replaceAll("_", " ");
 }
 
 /** Return the first `limit` characters of the first line. */
-export function firstLine(text, limit = 120) {
-  const line = String(text).trim().split("\n", 1)[0];
+export function firstLine(text: unknown, limit = 120): string {
+  const [line = ""] = String(text).trim().split("\n", 1);
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
-export function size(bytes) {
+export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
-  const [divisor, unit] = bytes < 1_000_000 ? [1000, "kB"] : [1_000_000, "MB"];
+  const [divisor, unit] = bytes < 1_000_000 ? ([1000, "kB"] as const) : ([1_000_000, "MB"] as const);
   return `${(bytes / divisor).toFixed(bytes < 10 * divisor ? 1 : 0)} ${unit}`;
 }
 
-export function moment(time) {
+export function moment(time: string): string {
   return new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }

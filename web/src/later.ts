@@ -3,8 +3,8 @@
 const PAUSE = 150;
 
 /** Return a function that does the asynchronous `work` soon; asked for again meanwhile, it is done once more. */
-export function later(work) {
-  let due = null;
+export function later(work: () => Promise<unknown>): () => void {
+  let due: ReturnType<typeof setTimeout> | null = null;
   let busy = false;
   let again = false;
   const run = async () => {

@@ -1,18 +1,18 @@
 // The modes of sessions: how much each asks, and the rules that it stands for.
 
-import { request } from "./api.ts";
-import { h } from "./dom.ts";
+import { request, type Schemas } from "./api.ts";
+import { h, type Child } from "./dom.ts";
 
-let known = null;
+let known: Schemas["ModeAnswer"][] | null = null;
 
 /** Return the modes of the daemon, read once. */
-export async function modes() {
-  known ??= (await request("GET", "/modes")).items;
+export async function modes(): Promise<Schemas["ModeAnswer"][]> {
+  known ??= (await request<Schemas["ModeList"]>("GET", "/modes")).items;
   return known;
 }
 
 /** Return the rules of a mode as a list, for the panel of the session. */
-export async function rulesOfMode(name) {
+export async function rulesOfMode(name: string): Promise<Child> {
   const mode = (await modes()).find((one) => one.name === name);
   if (!mode) return null;
   return [

@@ -1,32 +1,42 @@
 // A file field: choose or drop a file, upload it at once with its progress, and remove it.
 
+import type { ApiError } from "./api.ts";
 import { h, replace } from "./dom.ts";
-import { size } from "./format.js";
-import { sizeProblem, upload } from "./upload.js";
+import { size } from "./format.ts";
+import { sizeProblem, upload, type Uploaded } from "./upload.ts";
 
 /** The file is sent to `uploadPath` at once, unless it is too large;
  * `onProblem(text)` gets the reason why a file was not uploaded. */
 export class FileField {
-  #stop = null;
+  readonly uploadPath: string;
+  readonly onProblem: (problem: string) => void;
+  readonly input: HTMLInputElement;
+  readonly state: HTMLElement;
+  readonly root: HTMLElement;
+  uploaded: Uploaded | null = null;
+  /** Why the form cannot be sent as it is: a file is on its way, or could not be handed in. */
+  problem: string | null = null;
+  #stop: AbortController | null = null;
 
-  constructor(id, { uploadPath, onProblem }) {
+  constructor(id: string, { uploadPath, onProblem }: { uploadPath: string; onProblem: (problem: string) => void }) {
     this.onProblem = onProblem;
     this.uploadPath = uploadPath;
-    this.uploaded = null;
-    /** Why the form cannot be sent as it is: a file is on its way, or could not be handed in. */
-    this.problem = null;
     this.input = h("input", { id, type: "file" });
     this.state = h("div", { class: "file-state", role: "status" });
     this.root = h("div", { class: "drop" }, this.input, h("span", { class: "quiet" }, "or drop it here"), this.state);
-    this.input.addEventListener("change", () => this.input.files[0] && this.#take(this.input.files[0]));
-    takeDrops(this.root, ([file]) => this.#take(file));
+    this.input.addEventListener("change", () => this.#takeFirst([...(this.input.files ?? [])]));
+    takeDrops(this.root, (files) => this.#takeFirst(files));
   }
 
-  close() {
+  close(): void {
     this.#stop?.abort();
   }
 
-  async #take(file) {
+  #takeFirst([file]: File[]): void {
+    if (file) void this.#take(file);
+  }
+
+  async #take(file: File): Promise<void> {
     this.close();
     this.uploaded = null;
     const tooLarge = sizeProblem(file);
@@ -46,15 +56,16 @@ export class FileField {
       replace(this.state, h("span", { class: "file-taken" }, `✓ ${uploaded.name} (${size(uploaded.size_bytes)}) `), this.#button("Remove"));
       this.input.dispatchEvent(new Event("input"));
     } catch (error) {
-      if (stop === this.#stop && error.code !== "stopped") this.#refuse(error.message);
+      const { code, message } = error as ApiError;
+      if (stop === this.#stop && code !== "stopped") this.#refuse(message);
     }
   }
 
-  #button(label) {
+  #button(label: string): HTMLButtonElement {
     return h("button", { type: "button", onclick: () => this.#clear() }, label);
   }
 
-  #clear() {
+  #clear(): void {
     this.close();
     this.#stop = null;
     this.uploaded = null;
@@ -64,7 +75,7 @@ export class FileField {
     this.input.focus();
   }
 
-  #refuse(problem) {
+  #refuse(problem: string): void {
     this.problem = problem;
     replace(this.state);
     this.onProblem(problem);
@@ -72,8 +83,8 @@ export class FileField {
 }
 
 /** Call `taken(files)` with what is dropped on the element; it is marked while something is held over it. */
-export function takeDrops(element, taken) {
-  const holds = (event) => event.dataTransfer?.types.includes("Files");
+export function takeDrops(element: HTMLElement, taken: (files: File[]) => void): void {
+  const holds = (event: DragEvent) => event.dataTransfer?.types.includes("Files");
   element.addEventListener("dragover", (event) => {
     if (!holds(event)) return;
     event.preventDefault();
@@ -84,6 +95,7 @@ export function takeDrops(element, taken) {
     if (!holds(event)) return;
     event.preventDefault();
     delete element.dataset.over;
-    if (event.dataTransfer.files.length) taken([...event.dataTransfer.files]);
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length) taken(files);
   });
 }
