@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, Request, expect
@@ -98,6 +100,8 @@ async def test_little_is_loaded_first_and_the_fonts_are_the_daemon_s(demo: Demo,
         await page.wait_for_load_state("networkidle")
         asked = {one.url for one in finished if "/api/" not in one.url}
         assert len(finished) <= MOST_REQUESTS
+        paths = Counter(urlsplit(one.url).path for one in finished)
+        assert [path for path, times in paths.items() if times > 1] == []
         assert await page.evaluate("document.fonts.check('13px Inter') && [...document.fonts].length") == 2
         assert complaints.found == []
     # What the browser has kept is sent to who has not.

@@ -79,12 +79,14 @@ export class Questions {
     const session = this.#session;
     if (!session) return;
     const path = `${session.path}/interactions`;
-    const [open, answered] = await Promise.all([allItems<Interaction>(`${path}?state=pending`), allItems<Interaction>(path, { limit: SHOWN_ANSWERS })]);
+    const newest = await allItems<Interaction>(path, { limit: SHOWN_ANSWERS });
+    // Where the list goes on, what is open may be further down.
+    const open = newest.length < SHOWN_ANSWERS ? newest.filter((question) => question.state === "pending") : await allItems<Interaction>(`${path}?state=pending`);
     if (session !== this.#session) return;
     const ids = new Set(open.map((question) => question.id));
-    const closed = new Set(answered.filter((question) => question.state !== "pending").map(({ id }) => id));
+    const closed = new Set(newest.filter((question) => question.state !== "pending").map(({ id }) => id));
     for (const { id } of this.#list) if (!ids.has(id) && !closed.has(id)) this.#drop(id);
-    for (const question of answered) if (closed.has(question.id)) this.#close(question);
+    for (const question of newest) if (closed.has(question.id)) this.#close(question);
     for (const question of open.reverse()) this.#add(question);
   }
 
