@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -48,9 +50,14 @@ async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its
         good = await ended(page, "bake it")
         bad = await ended(page, "burn it")
         await expect(said).to_have_text(
-            "replay refused the request. Its message says why. Try with another model, or look at the "
-            "provider's settings."
+            "replay refused the request. Try with another model, or look at the provider's settings."
         )
+        # Each thing is said once: the provider's message stands in the answer, what to do in the card.
+        told = await page.inner_text("#conversation")
+        assert told.count("the oven is cold") == 1
+        assert told.count("refused the request") == 1
+        line = await page.locator(".run-end > p").inner_text()
+        assert re.fullmatch(r"Run failed · 1 step( · .*)?", line) and "error" not in line
         async with daemon.client() as client:
             bound = await client.patch(f"/sessions/{bad}", json={"issue_number": 1})
             assert bound.is_success, bound.text

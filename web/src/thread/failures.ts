@@ -10,7 +10,7 @@ const SENTENCES: Record<string, [what: string, todo: string]> = {
   auth: ["PROVIDER does not accept the key, or its account has no credit.", "Look at the key in the provider's settings, then try again."],
   context_overflow: ["The conversation is longer than the model can read.", "Write /compact to make room, or try with a model that reads more."],
   content_refused: ["PROVIDER refuses to answer this.", "Edit the message and resend it, or try with another model."],
-  bad_request: ["PROVIDER refused the request.", "Its message says why. Try with another model, or look at the provider's settings."],
+  bad_request: ["PROVIDER refused the request.", "Try with another model, or look at the provider's settings."],
   unknown: ["The call of PROVIDER failed.", "Try again, or with another model."],
   hook_denied: ["A hook of the project stopped the run.", "Do what it asks for, then try again."],
   project_untrusted: ["Nobody trusts the project as it is now.", "Look at what it may do and trust it, then try again."],
