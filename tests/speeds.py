@@ -73,6 +73,7 @@ SLOW: tuple[str, ...] = (
     "tests/e2e/test_modes_page.py",
     "tests/e2e/test_hooks_page.py",
     "tests/e2e/test_changes_page.py",
+    "tests/e2e/test_reverts_page.py",
     "tests/e2e/test_workspace_page.py",
     "tests/e2e/test_interop_editors.py",
     "tests/e2e/test_interop_mcp.py",
