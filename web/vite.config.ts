@@ -41,8 +41,8 @@ export default defineConfig({
             { name: "dialogs", test: /src\/shell\/dialogs/, priority: 5 },
             { name: "svelte", test: /node_modules\/svelte\//, priority: 4 },
             // What the panel beside a new session shows. The views behind its buttons are chunks of their own.
-            { name: "changes", test: /src\/changes\/(Changes|ChangeList|Reverts|session_changes)/, priority: 2 },
-            { name: "diff", test: /src\/changes\/(ChangedFile|HunkLines|Code|diff_lines|viewed)/, priority: 1 },
+            { name: "changes", test: /src\/changes\/(Changes|ChangeList|session_changes)/, priority: 2 },
+            { name: "diff", test: /src\/changes\/(ChangedFile|Reverts|HunkLines|Code|diff_lines|viewed)/, priority: 1 },
             // What comes with the first question.
             { name: "questions", test: /src\/questions\/(?!questions\.svelte|stillness|proposals)/, priority: 2 },
             { name: "notifications", test: /src\/inbox\/(notifications|offer|Offer)/, priority: 1 },
