@@ -128,13 +128,16 @@ async def revert_change(
 
 
 @router.get("/sessions/{session_id}/reverts", summary="List a session's reverts, newest first")
-async def list_reverts(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RevertAnswer]:
-    """Includes undone reverts (`undone_at`)."""
+async def list_reverts(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, page: PageDep
+) -> PageOf[RevertAnswer]:
+    """Includes undone reverts (`undone_at`). A read-only token does not get `lines`: a file may hold
+    credentials."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.reverts.list(session_id, limit=page.limit, cursor=page.cursor)
     )
-    return answer_page(found, _revert_answer)
+    return answer_page(found, lambda row: _revert_answer(row, lines=principal.may_write))
 
 
 @router.post(
@@ -187,7 +190,7 @@ def _text(content: bytes | None) -> str | None:
     return text_of(content)
 
 
-def _revert_answer(row: Revert) -> RevertAnswer:
+def _revert_answer(row: Revert, *, lines: bool = True) -> RevertAnswer:
     details = row.details
     return RevertAnswer(
         id=row.id,
@@ -195,6 +198,7 @@ def _revert_answer(row: Revert) -> RevertAnswer:
         path=details["path"],
         since=details["since"],
         hunks=details["hunks"],
+        lines=details.get("lines") if lines else None,
         files=[one["path"] for one in details["files"]],
         created_at=row.created_at,
         created_by=row.created_by,

@@ -92,7 +92,7 @@ async def test_an_edit_in_the_thread_is_reverted_and_a_command_run_again(
         await revert.locator('[data-act="revert-file"]').click()
         await asked.wait_for()
         await page.keyboard.press("Enter")
-        await revert.locator("text=Reverted.").wait_for()
+        await revert.locator("text=Reverted by the operator, ").wait_for()
         assert receipt.read_text() == before
         await revert.locator('[data-act="undo-revert"]').click()
         await revert.locator("text=Restored.").wait_for()

@@ -43,6 +43,7 @@ FIELDS_OF_MODELS: dict[str, Any] = {
     "SharedImage.media_type": "image/png",
     "RevertAnswer.files": ["bakery/basket.py"],
     "RevertAnswer.hunks": None,
+    "RevertAnswer.lines": None,
     "RevertAnswer.since": "start",
     "RevertAnswer.path": "bakery/basket.py",
     "RevertAnswer.undone_by": None,

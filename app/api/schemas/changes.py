@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas.hunks import HunkAnswer
+from app.api.schemas.hunks import HunkAnswer, HunkSign
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 from app.workspace.file_status import ChangeStatus
 
@@ -88,6 +88,9 @@ class RevertAnswer(AnswerModel):
     path: str
     since: str
     hunks: int | None = Field(description="How many hunks were reverted; null for the whole file.")
+    lines: list[list[tuple[HunkSign, str]]] | None = Field(
+        description="The lines of each reverted hunk, up to 16 kB; null for a whole file or an old revert."
+    )
     files: list[str]
     created_at: Time
     created_by: str

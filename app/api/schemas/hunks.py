@@ -9,6 +9,8 @@ from pydantic import Field
 from app.api.schemas.model import AnswerModel
 from app.harness.git_output.hunks import Hunk, shown_lines
 
+HunkSign = Literal[" ", "-", "+", "\\"]
+
 
 class HunkAnswer(AnswerModel):
     """A hunk of a diff. Each line is its sign and its text without the newline: `" "` in both files, `"-"` in
@@ -19,7 +21,7 @@ class HunkAnswer(AnswerModel):
     old_lines: int
     new_start: int
     new_lines: int
-    lines: list[tuple[Literal[" ", "-", "+", "\\"], str]]
+    lines: list[tuple[HunkSign, str]]
     digest: str = Field(
         description="Identifies this hunk in this state of the file, to revert, stage or unstage it."
     )

@@ -15,7 +15,7 @@ from app.errors import Conflict, KagedError, NotFound, ToolError
 from app.harness.changes.line_diffs import hunk_digest
 from app.harness.changes.service import FileDiff
 from app.harness.checkpoints.stored_objects import TreeEntry
-from app.harness.git_output.hunks import Hunk
+from app.harness.git_output.hunks import Hunk, shown_lines
 from app.harness.sessions.restoring import FileChange
 from app.storage.models import Revert
 from app.tools.contract.ports import FileWrite
@@ -28,6 +28,8 @@ RACES = frozenset(
     {"file_changed_since_read", "file_exists", "file_not_found", "is_directory", "symbolic_link"}
 )
 """How a write is refused when somebody else was there first."""
+MOST_TAKEN = 16 * 1024
+"""How many bytes of reverted lines are kept with a revert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,17 @@ def chosen_hunks(diff: FileDiff, wish: RevertWish) -> list[Hunk]:
     if not all(one in known for one in wanted):
         raise changed_since(wish.path)
     return [known[one] for one in wanted]
+
+
+def taken_lines(hunks: Sequence[Hunk]) -> list[list[list[str]]]:
+    """Return the lines of each hunk, sign and text, as they are stored; without hunks beyond the limit."""
+    found: list[list[list[str]]] = []
+    left = MOST_TAKEN
+    for hunk in hunks:
+        left -= len(hunk.text)
+        if left >= 0:
+            found.append([[kind, line] for kind, line in shown_lines(hunk)])
+    return found
 
 
 def check_names(paths: Sequence[bytes]) -> None:

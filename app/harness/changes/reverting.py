@@ -32,6 +32,7 @@ from app.harness.changes.revert_steps import (
     not_changed,
     remove_leftovers,
     stored_entry,
+    taken_lines,
     writes_of_steps,
 )
 from app.harness.changes.service import Changes, Listed, state_digest
@@ -39,7 +40,7 @@ from app.harness.checkpoints.file_writes import as_details
 from app.harness.checkpoints.stored_objects import StoredObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.conversation.session_rows import session_audit
-from app.harness.git_output.hunks import without_hunks
+from app.harness.git_output.hunks import Hunk, without_hunks
 from app.harness.sessions.restoring import FileChange, FilePlan, restore_files
 from app.harness.sessions.session_tasks import SessionTasks
 from app.ids import new_id, now_ms
@@ -113,10 +114,13 @@ class Reverts:
                 reason="not_kept",
             )
         objects = await self._worktrees.objects(self._changes.root_of(row))
-        steps = await (
-            self._whole(row, listed, objects) if wish.hunks is None else self._hunks(row, wish, objects)
-        )
-        revert = await self._begin(row, wish, steps, objects, actor)
+        taken: list[list[list[str]]] | None = None
+        if wish.hunks is None:
+            steps = await self._whole(row, listed, objects)
+        else:
+            hunks, steps = await self._hunks(row, wish, objects)
+            taken = taken_lines(hunks)
+        revert = await self._begin(row, wish, steps, objects, actor, taken)
         await self._apply(
             row, revert, objects, file_changes(revert), lambda uow: uow.reverts.remove(revert.id)
         )
@@ -142,7 +146,9 @@ class Reverts:
         nothing = Content(None, None)
         return [Step(change.path, now, nothing), Step(change.old_path, nothing, then)]
 
-    async def _hunks(self, row: SessionRow, wish: RevertWish, objects: StoredObjects) -> list[Step]:
+    async def _hunks(
+        self, row: SessionRow, wish: RevertWish, objects: StoredObjects
+    ) -> tuple[list[Hunk], list[Step]]:
         context = context_of(wish.hunks or ())
         diff = await self._changes.diff(row, wish.since, wish.path, context)
         hunks = chosen_hunks(diff, wish)
@@ -157,7 +163,7 @@ class Reverts:
         except ToolError as problem:
             raise Conflict(f"{address_of(wish.path)}: {problem.message}", reason=problem.code) from None
         made = TreeEntry(entry.mode, objects.oid(after))
-        return [Step(wish.path, Content(entry, content), Content(made, after))]
+        return hunks, [Step(wish.path, Content(entry, content), Content(made, after))]
 
     async def _present(self, row: SessionRow, wanted: Sequence[tuple[bytes, Entry]]) -> dict[bytes, Content]:
         """Return what files hold. Raises `Conflict` when that is not what is wanted."""
@@ -170,7 +176,13 @@ class Reverts:
         return contents
 
     async def _begin(
-        self, row: SessionRow, wish: RevertWish, steps: Sequence[Step], objects: StoredObjects, actor: str
+        self,
+        row: SessionRow,
+        wish: RevertWish,
+        steps: Sequence[Step],
+        objects: StoredObjects,
+        actor: str,
+        taken: list[list[list[str]]] | None,
     ) -> Revert:
         """Keep what the files hold and are to hold, and store that the revert begins."""
         kept: dict[bytes, TreeEntry] = {}
@@ -190,6 +202,7 @@ class Reverts:
                 "path": address_of(wish.path),
                 "since": wish.since,
                 "hunks": None if wish.hunks is None else len(wish.hunks),
+                "lines": taken,
                 "files": [
                     {
                         "path": address_of(step.path),

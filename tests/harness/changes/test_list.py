@@ -13,7 +13,7 @@ from tests.driver.caged_machine import until
 from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.changes.desk import changes, diff, reason
+from tests.harness.changes.desk import changes, diff, reason, revert
 from tests.harness.checkpoints.test_files import (
     YAML,
     create,
@@ -315,4 +315,10 @@ async def test_a_read_only_token_gets_no_difference_of_a_file_with_credentials(
         refused = await reader.get(f"{path}/id_rsa?since=start")
         assert (refused.status_code, reason(refused.json())) == (403, "secret_file")
         assert (await reader.get(f"{path}/plain.txt")).status_code == 200
-    assert (await diff(at, "id_rsa"))["hunks"]
+    hunks = (await diff(at, "id_rsa"))["hunks"]
+    await revert(at, "id_rsa", hunks=[hunks[0]["digest"]])
+    async with at.daemon.client(made["token"]) as reader:
+        found = (await reader.get(f"/api/v1/sessions/{at.session_id}/reverts")).json()["items"]
+        assert [(one["hunks"], one["lines"]) for one in found] == [(1, None)]
+    found = (await at.session_call("GET", "/reverts"))["items"]
+    assert [one["lines"] for one in found] == [[[["-", "TOKEN=1"], ["+", "TOKEN=2"]]]]

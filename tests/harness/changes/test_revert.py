@@ -108,6 +108,7 @@ async def test_hunks_are_taken_back_one_by_one_or_together(
     answers = [await at.client.post(path, json=body, headers=key) for _ in range(2)]
     assert [one.status_code for one in answers] == [201, 201]
     assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["lines"] == [shown["hunks"][2]["lines"]]
     assert (root / "lines.txt").read_text() == CHANGED.removesuffix("end")
     item = (await changes(at))["items"]["lines.txt"]
     assert (item["others"], item["additions"], item["deletions"]) == (False, 1, 2)

@@ -8,6 +8,7 @@ import type { Actions, Change, Message, StagedFiles } from "./types.ts";
 
 /** How many milliseconds the agents are not read again: many cards come at once. */
 const AGENTS_STAY = 10_000;
+const REVERTS = 100;
 
 interface Given {
   session(): OpenSession | null;
@@ -69,6 +70,10 @@ export class SessionActions implements Actions {
 
   revert({ path, digest }: Change): Promise<{ id: string }> {
     return request("POST", `${this.#path}/reverts`, { path, digest });
+  }
+
+  async reverts(): Promise<components["schemas"]["RevertAnswer"][]> {
+    return (await request("GET", address(`${this.#path}/reverts`, { limit: REVERTS }))).items;
   }
 
   async undo(revert: string): Promise<void> {

@@ -23,6 +23,8 @@ export class SessionStore {
   waiting = $state<Post[]>([]);
   /** The item that the address names. */
   marked = $state<string | null>(null);
+  /** Counts what tells that files have changed. */
+  filesChanged = $state(0);
   readonly #onGap: () => void;
   #seq = 0;
   #answers = new Map<string, Answer>();
@@ -143,6 +145,7 @@ export class SessionStore {
   /** The connection was away: whatever is being streamed may have lost something. */
   interrupted(): void {
     for (const answer of this.#answers.values()) if (!answer.complete) answer.gap = true;
+    this.filesChanged += 1;
   }
 
   frame(frame: Frame): void {
@@ -155,6 +158,7 @@ export class SessionStore {
 
   #apply(frame: Frame): void {
     const { type, payload, run_id: runId = null, agent_path: agent = ROOT } = frame;
+    if (type === "changes.updated") this.filesChanged += 1;
     const thread = this.#threadOf(frame);
     const held = runId === null ? undefined : this.#held.get(runId);
     if (thread !== this.root && type === "run.ended") thread.run = { ...thread.run, ...payload, ended_at: frame.ts };
@@ -186,7 +190,7 @@ export class SessionStore {
         return !made.complete && payload.attempt >= made.attempt ? made.call(payload) : undefined;
       }
       case "message.tool_result":
-        return this.#call(runId, payload.toolCallId)?.finish(payload);
+        return this.#call(runId, payload.toolCallId)?.finish({ ...payload, at: frame.ts });
       case "tool.progress":
         return void this.#calls.get(callKey(runId, payload.tool_call_id))?.say(payload.text);
       case "message.end":
@@ -355,7 +359,7 @@ export class SessionStore {
     const { id, run_id: runId, role, content, details, complete } = message;
     if (role === "tool") {
       const { toolCallId, isError, metadata, wrote } = details as any;
-      const result = { content, isError, durationMs: metadata?.duration_ms, metadata, wrote };
+      const result = { content, isError, durationMs: metadata?.duration_ms, metadata, wrote, at: message.created_at };
       const call = this.#call(runId, toolCallId);
       if (call) call.finish(result);
       else this.#results.set(callKey(runId, toolCallId), result);

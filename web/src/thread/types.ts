@@ -28,6 +28,8 @@ export interface ToolGiven {
 export interface ToolResult {
   content: string;
   isError?: boolean;
+  /** When it came. */
+  at?: string;
   durationMs?: number | null;
   contentRef?: string | null;
   metadata?: any;
@@ -46,6 +48,8 @@ export interface Actions {
   /** What the session has changed in a file, from its start; null when that is nothing. */
   change(path: string): Promise<Change | null>;
   revert(change: Change): Promise<{ id: string }>;
+  /** The newest reverts of the session, those that were undone, too. */
+  reverts(): Promise<components["schemas"]["RevertAnswer"][]>;
   undo(revert: string): Promise<void>;
   superseded(by: string | null): Promise<Message[]>;
   messagesOf(run: string): Promise<Message[]>;

@@ -25,6 +25,13 @@ export function editOf(store: SessionStore, call: Call): Edit | null {
   return compared(path, known?.slice(1).join("\n") ?? "", content, 1);
 }
 
+/** Return the files that a call wrote and does not show as an edit: a file that got another name by its new one. */
+export function writtenBy(call: Call, head: Record<string, any> | null): string[] {
+  if (!/rename|action|format/.test(String(call.given?.action ?? ""))) return [];
+  const changes: any[] = Array.isArray(head?.["changes"]) ? head["changes"] : [];
+  return [...new Set(changes.map((one) => one?.new_path ?? one?.path))].filter((path) => typeof path === "string");
+}
+
 function located(path: string, known: Known, at: number, old: string, made: string): Edit {
   const count = old.split("\n").length;
   const text = known.slice(at, at + count).join("\n");
