@@ -292,11 +292,11 @@ async def test_the_model_is_chosen_with_its_price_for_the_session_or_for_once(
         assert posted["details"]["model"] == "smart"
         # How full the context is, and the cost, in words.
         title = re.compile(r"Context: 3.9k of 200k tokens\n(.*\n)+Cost of the session: \$0\.012")
-        await expect(page.locator("#context")).to_have_attribute("title", title)
+        await expect(page.locator("#context-words")).to_have_text(title)
         # What fills it: the tip has the shares, the panel the tokens.
         (use,) = (await api(daemon, f"/sessions/{session}"))["context"]
         shares = use["shares"]
-        tip = (await page.get_attribute("#context", "title") or "").split("\n")
+        tip = (await page.locator("#context-words").text_content() or "").split("\n")
         part = [round(100 * shares[name] / use["tokens"]) for name in ("system", "tools", "messages")]
         names = ("System prompt", "Tools", "Messages")
         told = [f"{name} {value} %" for name, value in zip(names, part, strict=True)]

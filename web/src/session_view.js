@@ -3,7 +3,6 @@
 import { Composer } from "./composer/composer.ts";
 import { Conversation } from "./thread/conversation.ts";
 import { byId, h, replace } from "./dom.ts";
-import { words } from "./format.ts";
 import { lazily } from "./lazy.ts";
 import { forget } from "./notices.ts";
 import { Questions } from "./questions/questions.svelte.ts";
@@ -11,7 +10,7 @@ import { to } from "./routes.ts";
 import { OpenSession } from "./thread/open_session.ts";
 import { SessionActions } from "./thread/actions.ts";
 import { Details } from "./workspace/workspace.ts";
-import { failed, sessionWord } from "./session_words.ts";
+import { failed, sessionWord, stateWords } from "./session_words.ts";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
 
@@ -66,6 +65,7 @@ export class SessionView {
     byId("share").hidden = true;
     byId("bound-issue").hidden = true;
     byId("connection").textContent = "";
+    byId("connection").hidden = true;
     delete byId("connection").dataset.status;
   }
 
@@ -149,7 +149,7 @@ export class SessionView {
     state.toggleAttribute("data-asking", asking);
     state.toggleAttribute("data-failed", failed(detail));
     state.textContent = asking ? "asks you" : sessionWord(detail);
-    state.title = detail.state_reason ? words(detail.state_reason) : "";
+    byId("state-words").textContent = stateWords(detail, asking);
   }
 
   #showFrame(frame) {
@@ -198,10 +198,18 @@ export class SessionView {
   }
 }
 
+const CONNECTIONS = {
+  live: ["live", "What happens in the session shows here at once."],
+  gone: ["not connected", "What happens in the session does not show here. A message above says why."],
+};
+
 function showStatus(status) {
   const element = byId("connection");
+  const [word, words] = CONNECTIONS[status] ?? ["connecting…", "The page is not connected to the daemon and tries again. What happens meanwhile shows after that."];
+  element.hidden = false;
   element.dataset.status = status;
-  element.textContent = { live: "live", gone: "not connected" }[status] ?? "connecting…";
+  element.textContent = word;
+  byId("connection-words").textContent = words;
 }
 
 /** The issue that the session works on, as a link beside its title. */

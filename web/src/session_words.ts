@@ -38,3 +38,25 @@ export function sessionWord(session: Stated): string {
   if (!run || !failed(session)) return words(session.state);
   return run.reason === "stuck" ? "stuck" : run.state;
 }
+
+const FAILED = {
+  stuck: "The last run was stopped: the agent did the same again and again.",
+  interrupted: "The last run was interrupted before its end.",
+  failed: "The last run failed. The end of the conversation says why.",
+};
+
+const STATES = {
+  idle: "No agent is at work.",
+  queued: "It waits until there is room for its run.",
+  running: "An agent is at work.",
+  archived: "It is put away, and can be read.",
+};
+
+/** Return what the word for the state of a session means, in a sentence. */
+export function stateWords(session, asking = asks(session)) {
+  if (asking) return "An agent waits for your answer.";
+  if (failed(session)) return FAILED[sessionWord(session)] ?? FAILED.failed;
+  if (session.state === "paused") return `It goes on when a person lets it${session.state_reason ? `. The reason: ${words(session.state_reason)}` : ""}.`;
+  const succeeded = session.state === "idle" && session.last_run?.state === "succeeded";
+  return `${STATES[session.state] ?? words(session.state)}${succeeded ? ` The last run succeeded${unread(session) ? ", and nobody has looked at its end yet" : ""}.` : ""}`;
+}

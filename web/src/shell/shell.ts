@@ -19,7 +19,15 @@ function workspaceWidth(page: number): number {
   return Math.max(360, page * 0.42 - 245);
 }
 
+/** What shows the words of marks is fetched with the first mark that a person comes to. */
+function beginTips({ target }: Event): void {
+  if (!(target instanceof Element) || !target.closest("[data-tip]")) return;
+  for (const type of ["pointerover", "focusin"]) removeEventListener(type, beginTips);
+  void import("../frame/tips.ts").then(({ followTips }) => followTips(target), () => null);
+}
+
 export function buildShell(list: Sessions, panels: Panels, onError: (error: Trouble) => void): void {
+  for (const type of ["pointerover", "focusin"]) addEventListener(type, beginTips);
   mount(Rail, { target: byId("page"), anchor: byId("sidebar") });
   mount(ProjectSwitcher, { target: byId("switcher"), props: { list } });
   mount(SessionList, { target: byId("session-list"), props: { list, onError } });
