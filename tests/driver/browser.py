@@ -9,7 +9,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
@@ -93,13 +93,16 @@ async def open_page(
     dark: bool = False,
     through: Callable[[str], str] = str,
     begun: str = "#projects button.new",
+    workers: Literal["allow", "block"] = "allow",
 ) -> AsyncIterator[tuple[Page, Complaints]]:
     """Give a page that has followed a launch link, in a browser profile of its own.
 
     `through` gives the daemon's addresses as the browser is to know them; `begun` is there once the page has
-    begun."""
+    begun. `workers`: a service worker answers what a test would see asked for."""
     context = await browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        service_workers=workers,
     )
     try:
         context.set_default_timeout(WAIT_MS)

@@ -39,13 +39,13 @@ export function sessionWord(session: Stated): string {
   return run.reason === "stuck" ? "stuck" : run.state;
 }
 
-const FAILED = {
+const FAILED: Record<string, string> = {
   stuck: "The last run was stopped: the agent did the same again and again.",
   interrupted: "The last run was interrupted before its end.",
   failed: "The last run failed. The end of the conversation says why.",
 };
 
-const STATES = {
+const STATES: Record<string, string> = {
   idle: "No agent is at work.",
   queued: "It waits until there is room for its run.",
   running: "An agent is at work.",
@@ -53,9 +53,9 @@ const STATES = {
 };
 
 /** Return what the word for the state of a session means, in a sentence. */
-export function stateWords(session, asking = asks(session)) {
+export function stateWords(session: Listed, asking = asks(session)): string {
   if (asking) return "An agent waits for your answer.";
-  if (failed(session)) return FAILED[sessionWord(session)] ?? FAILED.failed;
+  if (failed(session)) return FAILED[sessionWord(session)] ?? "The last run failed.";
   if (session.state === "paused") return `It goes on when a person lets it${session.state_reason ? `. The reason: ${words(session.state_reason)}` : ""}.`;
   const succeeded = session.state === "idle" && session.last_run?.state === "succeeded";
   return `${STATES[session.state] ?? words(session.state)}${succeeded ? ` The last run succeeded${unread(session) ? ", and nobody has looked at its end yet" : ""}.` : ""}`;

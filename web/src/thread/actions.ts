@@ -1,8 +1,7 @@
 // What somebody can do in the thread, as requests.
 
 import { inAddress } from "../workspace/names.ts";
-import type { components } from "../../../clients/typescript/src/generated/routes.ts";
-import { address, allItems, create, request } from "../api.ts";
+import { address, allItems, create, request, type Page, type Schemas } from "../api.ts";
 import type { OpenSession } from "./open_session.ts";
 import type { Actions, Change, Message, StagedFiles } from "./types.ts";
 
@@ -20,7 +19,7 @@ interface Given {
 
 export class SessionActions implements Actions {
   readonly #given: Given;
-  #agents: { of: OpenSession; until: number; read: Promise<components["schemas"]["SessionAgent"][]> } | null = null;
+  #agents: { of: OpenSession; until: number; read: Promise<Schemas["SessionAgent"][]> } | null = null;
 
   constructor(given: Given) {
     this.#given = given;
@@ -72,8 +71,8 @@ export class SessionActions implements Actions {
     return request("POST", `${this.#path}/reverts`, { path, digest });
   }
 
-  async reverts(): Promise<components["schemas"]["RevertAnswer"][]> {
-    return (await request("GET", address(`${this.#path}/reverts`, { limit: REVERTS }))).items;
+  async reverts(): Promise<Schemas["RevertAnswer"][]> {
+    return (await request<Page<Schemas["RevertAnswer"]>>("GET", address(`${this.#path}/reverts`, { limit: REVERTS }))).items;
   }
 
   async undo(revert: string): Promise<void> {
@@ -117,10 +116,10 @@ export class SessionActions implements Actions {
     if (run) request("POST", `/runs/${encodeURIComponent(run)}/see-warnings`).catch(() => undefined);
   }
 
-  async agent(path: string): Promise<components["schemas"]["SessionAgent"] | null> {
+  async agent(path: string): Promise<Schemas["SessionAgent"] | null> {
     const session = this.#session;
     // A project that is not loaded or trusted has none, and its session is read without.
-    if (this.#agents?.of !== session || this.#agents.until < Date.now()) this.#agents = { of: session, until: Date.now() + AGENTS_STAY, read: allItems<components["schemas"]["SessionAgent"]>(`${session.path}/agents`).catch(() => []) };
+    if (this.#agents?.of !== session || this.#agents.until < Date.now()) this.#agents = { of: session, until: Date.now() + AGENTS_STAY, read: allItems<Schemas["SessionAgent"]>(`${session.path}/agents`).catch(() => []) };
     return (await this.#agents.read).find((one) => one.path === path) ?? null;
   }
 
