@@ -67,7 +67,6 @@ async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path, br
                     assert await card.get_attribute("data-state") == "done"
                     await page.reload()
                 # The session's own agent has no card: the tab of the session says the same of it.
-                await page.click("#open-details")
                 await page.click("#tab-session")
                 root_cage = page.get_by_role("region", name="Cage of the agent")
                 assert await root_cage.locator(".agent-cage").inner_text() == "full access"
