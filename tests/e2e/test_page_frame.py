@@ -17,11 +17,17 @@ async def width_of(page: Page, chosen: str) -> float:
     return box["width"]
 
 
+async def widths_are(page: Page, wanted: dict[str, int]) -> None:
+    for chosen, width in wanted.items():
+        await expect(page.locator(chosen)).to_be_visible()
+        await expect(page.locator(chosen)).to_have_css("width", f"{width}px")
+
+
 async def test_panels_are_as_wide_and_as_open_as_they_were_left(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     async with open_page(browser, daemon, width=1440) as (page, complaints):
         await new_session(page)
-        assert [await width_of(page, one) for one in (".rail", "#sidebar", "#details")] == [48, 280, 360]
+        await widths_are(page, {".rail": 48, "#sidebar": 280, "#details": 360})
         divider = page.get_by_role("separator", name="Width of the list")
         await divider.press("ArrowRight")
         await expect(page.locator("#sidebar")).to_have_css("width", "296px")
@@ -36,7 +42,7 @@ async def test_panels_are_as_wide_and_as_open_as_they_were_left(demo: Demo, brow
         await expect(page.locator("#details")).to_have_css("width", "560px")
         await page.reload()
         await until_ready(page)
-        assert [await width_of(page, one) for one in ("#sidebar", "#details")] == [296, 560]
+        await widths_are(page, {"#sidebar": 296, "#details": 560})
         await edge.dblclick()
         await expect(page.locator("#details")).to_have_css("width", "360px")
         await page.click("#close-details")
@@ -139,10 +145,10 @@ async def test_a_narrow_page_shows_the_workspace_over_the_middle(demo: Demo, bro
         await page.click("#open-details")
         await expect(page.locator("#details")).to_be_visible()
         assert await width_of(page, ".middle") == middle
-        assert await page.evaluate("document.activeElement.id") == "close-details"
+        await expect(page.locator("#close-details")).to_be_focused()
         await page.keyboard.press("Escape")
         await expect(page.locator("#details")).to_be_hidden()
-        assert await page.evaluate("document.activeElement.id") == "open-details"
+        await expect(page.locator("#open-details")).to_be_focused()
         assert complaints.found == []
 
 

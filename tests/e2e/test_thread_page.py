@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ async def test_a_long_session_is_read_from_its_end_and_a_link_finds_its_beginnin
         await page.goto(f"{daemon.url}/#{session}/{first}")
         await page.reload()
         await expect(page.locator(f'[data-id="{first}"]')).to_be_in_viewport()
-        assert "marked" in (await page.locator(f'[data-id="{first}"]').get_attribute("class") or "")
+        await expect(page.locator(f'[data-id="{first}"]')).to_have_class(re.compile(r"\bmarked\b"))
         await page.click("#to-end")
         await expect(page.locator("#conversation .run-end").last).to_be_in_viewport()
         assert complaints.found == []
@@ -139,7 +140,7 @@ async def test_a_message_is_edited_and_sent_again(demo: Demo, browser: Browser) 
         await page.wait_for_selector("#conversation .answer:not(.superseded *) >> text=An answer.")
         await until_state(page, "idle")
         posts = page.locator("#conversation .post:not(.superseded *) .post-text")
-        assert await posts.all_inner_texts() == ["again"]
+        await expect(posts).to_have_text(["again"])
         assert complaints.found == []
 
 
