@@ -106,8 +106,8 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
         await other.wait_for_selector(SEND)
         await page.wait_for_selector(SEND)
         await until_state(page, "paused")
-        assert await page.inner_text("#state") == "asks you"
-        assert await page.evaluate("document.activeElement.id") == "questions"
+        await expect(page.locator("#state")).to_have_text("asks you")
+        await expect(page.locator("#questions")).to_be_focused()
         await page.keyboard.press("Tab")
         assert await page.evaluate("document.activeElement.closest('.question') !== null")
         await page.wait_for_selector('.session[data-asking] >> text="asks you"')

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import choose_mode, new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
@@ -53,7 +53,7 @@ async def test_the_selector_sets_the_mode_and_shows_its_rules(demo: Demo, browse
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         session_id = await new_session(page)
-        assert "Ask" in await page.inner_text("#session-mode")
+        await expect(page.locator("#session-mode")).to_contain_text("Ask")
         await page.click("#tab-tools")
         async with page.expect_response(lambda answer: answer.request.method == "PATCH"):
             await choose_mode(page, "plan")
@@ -65,7 +65,7 @@ async def test_the_selector_sets_the_mode_and_shows_its_rules(demo: Demo, browse
         await page.wait_for_selector("#session-mode[data-mode=full]")
         await page.reload()
         await page.wait_for_selector("#session-mode[data-mode=full]")
-        assert "Full" in await page.inner_text("#session-mode")
+        await expect(page.locator("#session-mode")).to_contain_text("Full")
         assert complaints.found == []
 
 

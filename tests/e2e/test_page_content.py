@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.driver.browser import new_session, open_page, send
 from tests.driver.demo_daemon import Demo
@@ -125,6 +125,8 @@ async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo
         await new_session(page)
         await send(page, "other directions")
         await page.wait_for_selector(".run-end")
+        # An answer is plain text until what reads Markdown has come.
+        await expect(page.locator(".markdown :is(p, li, pre)")).to_have_count(4)
         # Where the first letter of each stands: on the right of its block, or on the left.
         sides = await page.evaluate("""
             [...document.querySelectorAll(".markdown :is(p, li, pre)")].map((block) => {

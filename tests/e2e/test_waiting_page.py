@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state
 from tests.driver.daemon_process import DaemonProcess
@@ -84,7 +84,7 @@ async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_ru
         await until_state(page, "idle")
         assert await page.inner_text("#state") == "idle"
         assert await page.is_hidden("#hint") and await page.is_hidden("#stop")
-        assert await page.locator("#queue li").count() == 0
+        await expect(page.locator("#queue li")).to_have_count(0)
         assert await page.locator(".tool[data-state=done]").count() == 1
         assert await page.locator(".run-end").count() == 2
         runs = (await api(daemon, f"/sessions/{session}/runs"))["items"]
@@ -130,7 +130,7 @@ async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo, b
         assert await page.is_hidden("#stop") and await page.is_hidden("#hint")
         (run,) = (await api(daemon, f"/sessions/{session}/runs"))["items"]
         assert run["state"] == "cancelled"
-        assert await page.locator("#queue li").count() == 1
+        await expect(page.locator("#queue li")).to_have_count(1)
         # The next message takes along what was held.
         await send(page, "and then bake")
         await page.wait_for_selector("text=It is baked.")
