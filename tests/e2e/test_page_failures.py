@@ -62,7 +62,7 @@ async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its
             bound = await client.patch(f"/sessions/{bad}", json={"issue_number": 1})
             assert bound.is_success, bound.text
         for _ in ("followed", "read anew"):
-            assert await page.inner_text("#state") == "failed"
+            await expect(page.locator("#state")).to_have_text("failed")
             links = page.locator("#projects")
             for session, word in ((bad, "failed"), (stuck, "stuck")):
                 link = links.get_by_role("link", name=f" {word}").and_(page.locator(f"[data-key={session}]"))

@@ -128,7 +128,7 @@ async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo, br
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=the warmest corner of the kitchen")
         await page.reload()
-        await page.wait_for_selector("text=the mill stood still")
+        await page.wait_for_selector(".markdown:not(.plain-text) >> text=the mill stood still")
         state, half = await page.evaluate(
             "[document.querySelector('#state').innerText, document.querySelector('.markdown').textContent]"
         )
@@ -163,6 +163,7 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Brow
             assert "<script>document.title='mine'</script>" in text
             assert "<img src=x onerror=\"document.title='owned'\">" in text
             assert "<b>not bold</b>" in text
+            await expect(page.locator(".markdown a")).to_have_count(2)
             links = await page.locator(".markdown a").evaluate_all("all => all.map(a => a.href)")
             assert links == ["https://example.org/a", "https://example.org/i.png"]
             assert "owned" not in await page.title()
@@ -197,12 +198,12 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
         await send(page, "thanks")
         await page.wait_for_selector("text=I am a replayed agent")
         await until_state(page, "idle")
-        assert await page.locator("#queue li").count() == 0
-        posts = await page.locator("#conversation .post .post-text").all_inner_texts()
+        await expect(page.locator("#queue li")).to_have_count(0)
+        posts = ["Tell me a long story", "Continue where you stopped.", "hello", "thanks"]
+        await expect(page.locator("#conversation .post .post-text")).to_have_text(posts)
         await page.reload()
         await page.wait_for_selector(".run-end")
-        assert posts == await page.locator("#conversation .post .post-text").all_inner_texts()
-        assert posts == ["Tell me a long story", "Continue where you stopped.", "hello", "thanks"]
+        await expect(page.locator("#conversation .post .post-text")).to_have_text(posts)
         assert complaints.found == []
 
 
@@ -223,9 +224,13 @@ async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_ru
         await page.click("#resume")
         await page.wait_for_selector("text=All tests pass")
         await until_state(page, "idle")
+        plain = page.locator(".plain-text")
+        # An answer is plain text until what reads Markdown has come.
+        await expect(plain).to_have_count(0)
         live = await page.locator(".markdown").all_inner_texts()
         await page.reload()
         await page.wait_for_selector("text=All tests pass")
+        await expect(plain).to_have_count(0)
         assert live == await page.locator(".markdown").all_inner_texts()
     code, output = await demo.tests()
     assert code == 0, output
