@@ -41,11 +41,17 @@ async def asked(files: FileReader, path: str, wait: float = 10, **more: str) -> 
     return found
 
 
-async def known(files: FileReader, path: str, **more: str) -> dict[str, Any]:
-    """Ask until the server has answered, as the page does."""
+async def checked(files: FileReader, path: str, **more: str) -> dict[str, Any]:
+    """Ask until nothing is being checked any more, as the page does."""
     async with asyncio.timeout(2 * WAIT_SECONDS):
         while (found := await asked(files, path, **more))["state"] == "checking":
             assert found["reason"]
+    return found
+
+
+async def known(files: FileReader, path: str, **more: str) -> dict[str, Any]:
+    """Ask until the server has answered."""
+    found = await checked(files, path, **more)
     assert (found["state"], found["reason"], found["next_cursor"]) == ("known", None, None), found
     return found
 
@@ -106,7 +112,7 @@ async def test_why_nothing_is_known_is_said_and_the_wait_is_bounded(
     assert "still checking" in found["reason"]
     unheard = await asked(files, "a.unheard")
     assert (unheard["state"], unheard["total"]) == ("no_server", 0) and "lsp.servers" in unheard["reason"]
-    gone = await asked(files, "a.gone")
+    gone = await checked(files, "a.gone")
     assert gone["state"] == "not_installed" and "a-server-that-is-nowhere" in gone["reason"]
 
 
