@@ -118,8 +118,14 @@ async def test_imports_are_no_changes_and_a_variable_gets_another_value(desk: De
     await desk.debug("set_variable", name="text[1]", value="'b'")
     assert (await desk.refused("set_variable", name="txet", value="1")).detail["closest"] == ["text"]
     assert (await desk.refused("set_variable", name="text", value="1 +")).code == "invalid_params"
-    assert "fails" in (await desk.debug("set_variable", name="text", value="1 / 0"))["note"]
-    assert (await desk.debug("continue"))["output"].endswith('[1, "b"]\n')
+    same = await desk.debug("set_variable", name="text[0]", value="1  # as it was")
+    assert (same["result"], same["was"]) == ("1", "1") and "note" not in same
+    failed = await desk.refused("set_variable", name="text", value="1 / 0")
+    assert failed.code == "debug_request_failed" and "ZeroDivisionError" in failed.error_text
+    kept = await desk.debug("evaluate", expression="[one for one in vars(sys) if 'kaged' in one]")
+    assert kept["result"] == "[]"
+    ended = await desk.debug("continue")
+    assert (ended["output"], ended["exit_code"]) == ('[1, "b"]\n', 0)
 
 
 def test_the_names_that_imports_bind() -> None:
