@@ -5,8 +5,8 @@ Owns: reading that line. Never: which processes are looked at.
 
 from __future__ import annotations
 
-STATE, PARENT, GROUP, SESSION, FLAGS, STARTED = 0, 1, 2, 3, 6, 19
-"""Places among the fields; the start is in clock ticks since the system started."""
+STATE, PARENT, GROUP, SESSION, FLAGS, THREADS, STARTED = 0, 1, 2, 3, 6, 17, 19
+"""Places among the fields; THREADS counts them, the start is in clock ticks since the system started."""
 FORKED_ONLY = 0x40
 """The flag of a process that was forked and has not begun a program of its own (`PF_FORKNOEXEC`)."""
 

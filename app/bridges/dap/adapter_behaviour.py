@@ -167,8 +167,9 @@ class OutputDialect:
     mark: str = ""
     """A command of its console that writes `{mark}` as a line where the program writes, if it may tell of the
     end of a program before the last output of that."""
-    quiet_seconds: float = 0.03
-    """The time without `output` events after which the output of an ended program is complete."""
+    read_by_threads: bool = False
+    """Threads of its process read what the program writes, and end with that; it has no others then. They
+    may be behind when it tells of the end of the program."""
     bare_lines: bool = False
     """Its `output` of the category `console` are lines without their ends."""
 

@@ -150,8 +150,8 @@ BEHAVIOURS = (
         output=OutputDialect(program_streams=frozenset({"stdout", "stderr"}), chatter="DEBUGGER: "),
         end=Ending(parts_running=True),
     ),
-    # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them. Its
-    # threads read the output, which may follow the end of the program.
+    # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them. What
+    # its threads have not read when it parts is lost.
     AdapterBehaviour(
         name="bash-dap",
         adapter_id="bashdb",
@@ -161,7 +161,7 @@ BEHAVIOURS = (
         requests=StartRequests(launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"}),
         stopping=Stopping(pause_again_seconds=0.5),
         exceptions=ExceptionDialect(modes={}),
-        output=OutputDialect(quiet_seconds=0.3),
+        output=OutputDialect(read_by_threads=True),
     ),
     # The program connects to the port, too. It stops on entry before it is ready, and gives its thread a new
     # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims; to

@@ -20,6 +20,8 @@ PAUSE_SECONDS = 0.1
 FLOOD = 16_000
 """From how many characters since the last stop on output is a flood."""
 QUIET_AFTER_FLOOD_SECONDS, MAX_FLOOD_SECONDS = 0.15, 5.0
+QUIET_AFTER_END_SECONDS = 0.03
+"""The time without output after which that of an ended program is complete."""
 _NOT_SHOWN = frozenset({"telemetry"})
 
 

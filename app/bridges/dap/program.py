@@ -56,7 +56,7 @@ class Program:
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
         self.output = Output(limits.output_head, limits.output_tail)
-        self.last_output = LastOutput(behaviour.output.mark)
+        self.last_output = LastOutput(behaviour.output)
         self.links: list[Link] = []
         self.current: Link | None = None
         """The link of the last stop."""

@@ -17,6 +17,7 @@ from app.bridges.dap.breakpoint import Breakpoint, lacking
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import MOVING, can, check_state, need, not_supported, request_of
 from app.bridges.dap.links import Link, link_of
+from app.bridges.dap.output import QUIET_AFTER_END_SECONDS
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.requests import Progress
@@ -227,7 +228,7 @@ class DebugSession:
             if self.state is DebugState.EXITED:
                 await program.last_output.wait()
                 # What a program writes last may come after its end.
-                await program.output.calm(flood=-1, quiet_seconds=program.behaviour.output.quiet_seconds)
+                await program.output.calm(flood=-1, quiet_seconds=QUIET_AFTER_END_SECONDS)
             elif self.state is not DebugState.RUNNING:
                 await program.output.calm()
         if self.state is DebugState.ENDED:

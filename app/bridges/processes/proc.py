@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.process_stat import GROUP, PARENT, SESSION, STARTED, STATE, process_stat
+from app.process_stat import GROUP, PARENT, SESSION, STARTED, STATE, THREADS, process_stat
 
 MAX_TREE = 1_000
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,6 +46,12 @@ def process(pid: int) -> Process | None:
         return None
     parent, group, session = (int(fields[place]) for place in (PARENT, GROUP, SESSION))
     return Process(pid, fields[STATE].decode(), parent, group, session, int(fields[STARTED]))
+
+
+def threads(pid: int) -> int | None:
+    """Return how many threads a process has, None where that is not known."""
+    fields = process_stat(pid)
+    return None if fields is None else int(fields[THREADS])
 
 
 def processes() -> Iterator[Process]:

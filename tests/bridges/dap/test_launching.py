@@ -76,6 +76,34 @@ async def test_an_adapter_that_answers_the_launch_before_it_is_initialized(tmp_p
         assert (stop.status, stop.exit_code) == ("exited", 0) and "owes 550" in stop.output
 
 
+READS_LATE = """#!{python}
+import time
+from bash_dap import adapter
+
+pump = adapter.Adapter.pump
+
+def late(self, stream, category):
+    time.sleep(1.5)
+    pump(self, stream, category)
+
+adapter.Adapter.pump = late
+adapter.main()
+"""
+
+
+async def test_what_an_adapter_reads_after_the_end_of_the_program_is_output_of_it(tmp_path: Path) -> None:
+    """As the threads of bash's adapter may do on a busy machine."""
+    python = adapter_path("bash-dap").read_text().partition("\n")[0].removeprefix("#!")
+    adapter = tmp_path / "bash-dap"
+    adapter.write_text(READS_LATE.format(python=python))
+    adapter.chmod(0o755)
+    declared = [Declared(runtime="bash", adapter=(str(adapter),))]
+    async with open_place(tmp_path, declared=declared) as place:
+        program = place.put("two.sh", "echo one\necho two >&2\n")
+        _, stop = await place.launch(program, runtime="bash", stop_on_entry=False)
+        assert (stop.status, stop.exit_code, sorted(stop.output.split())) == ("exited", 0, ["one", "two"])
+
+
 @pytest.mark.requirement("debugger.order.handshake")
 @pytest.mark.parametrize("stop_on_entry", [True, False])
 async def test_a_program_that_is_over_at_once(tmp_path: Path, stop_on_entry: bool) -> None:
