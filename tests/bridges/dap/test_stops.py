@@ -320,19 +320,18 @@ async def test_a_flood_of_output_is_bounded_by_its_end(tmp_path: Path) -> None:
 @pytest.mark.requirement("debugger.stop.progress")
 async def test_output_is_reported_while_the_program_runs(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
-        program = place.put(
-            "talks.py", "import time\nprint('early', flush=True)\ntime.sleep(2)\nprint('late')\n"
-        )
+        program = place.put("talks.py", f"print('early', flush=True)\n{LATE}")
         session, _ = await place.launch(program, runtime="python")
         told: list[tuple[str, DebugState]] = []
 
         async def progress(text: str) -> None:
             told.append((text, session.state))
+            place.put("go", "")
 
-        stop = await session.resume(seconds=30, progress=progress)
-        assert stop.output == "early\nlate\n"
+        stop = await session.resume(seconds=60, progress=progress)
+        assert stop.output == "early\nafter\n"
         assert told[0][0].startswith("early") and told[0][1] is DebugState.RUNNING
-        assert "".join(text for text, _ in told) == "early\nlate\n"
+        assert "".join(text for text, _ in told) == "early\nafter\n"
 
 
 @pytest.mark.requirement("debugger.stop.output")

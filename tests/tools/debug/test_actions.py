@@ -299,10 +299,12 @@ async def test_a_program_that_does_not_stop_in_time_goes_on(desk: DebugDesk) -> 
 
 @pytest.mark.requirement("debugger.stop.timeout")
 async def test_a_stop_that_comes_after_the_wait_is_seen_by_looking(desk: DebugDesk) -> None:
-    desk.put("slow.py", "import time\n\ntime.sleep(2)\nx = 1\nprint(x)\n")
+    waits = "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
+    desk.put("slow.py", f"{waits}x = 1\nprint(x)\n")
     await desk.debug("set_breakpoint", path="slow.py", line=5)
     running = await desk.debug("launch", runtime="python", script="slow.py", stop_on_entry=False, timeout=100)
     assert running["timed_out"] is True
+    desk.put("go", "")
     async with asyncio.timeout(60):
         while (found := await desk.answer("variables")).code == "not_stopped":  # noqa: ASYNC110  (it is asked)
             await asyncio.sleep(0.05)
