@@ -167,10 +167,10 @@ async def test_half_an_answer_and_garbage_are_reported_as_what_they_are(place: P
 @pytest.mark.parametrize("transport", ["chosen", "announced"])
 async def test_several_conversations_with_one_adapter(place: Place, transport: Transport) -> None:
     async with await place.open(transport=transport) as first:
-        async with await first.another(place.handlers, seconds=5) as second:
+        async with await first.another(place.handlers, seconds=30) as second:
             assert await first.peer.request("initialize") == await second.peer.request("initialize")
         assert second.ended and not first.ended
-        third = await first.another(place.handlers, seconds=5)
+        third = await first.another(place.handlers, seconds=30)
         assert await third.peer.request("initialize") == await first.peer.request("initialize")
         assert len(place.said("started")) == 1
         assert first.process is not None
@@ -194,7 +194,7 @@ async def test_an_adapter_that_runs_already_is_left_running(place: Place) -> Non
         port = there.process.address.port
         for _ in range(2):
             async with await AdapterConnection.dial(
-                "localhost", port, place.handlers, name="there", seconds=5
+                "localhost", port, place.handlers, name="there", seconds=30
             ) as connection:
                 assert await connection.peer.request("initialize")
                 assert connection.last_words == ""
@@ -202,7 +202,7 @@ async def test_an_adapter_that_runs_already_is_left_running(place: Place) -> Non
                     await connection.another(place.handlers, seconds=5)
         assert not there.ended
         async with await AdapterConnection.dial(
-            "127.0.0.1", port, place.handlers, name="there", seconds=5
+            "127.0.0.1", port, place.handlers, name="there", seconds=30
         ) as connection:
             os.kill(there.process.child.pid, signal.SIGKILL)
             account = await connection.wait_until_ended()

@@ -143,10 +143,8 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing(
     hostile: Open, way: tuple[str, ...], words: str
 ) -> None:
     limits = QUICK
-    if words == "initialize":  # it has begun by the time that this runs out, and so has its child
-        limits = replace(QUICK, initialize_seconds=4.0)
-    elif words == "launch":
-        limits = replace(QUICK, launch_seconds=1.5)
+    if words in ("initialize", "launch"):  # it has begun by the time that this runs out, and so has its child
+        limits = replace(QUICK, **{f"{words}_seconds": 4.0})
     async with hostile(*way, "--children", "1", limits=limits) as place, asyncio.timeout(SOON):
         problem = await place.refused_launch(place.root / "program.hostile")
         assert problem.code == "debug_launch_failed", problem
