@@ -63,6 +63,14 @@ async def test_the_selector_sets_the_mode_and_shows_its_rules(demo: Demo, browse
         async with daemon.client() as client:
             (await client.patch(f"/sessions/{session_id}", json={"mode": "full"})).raise_for_status()
         await page.wait_for_selector("#session-mode[data-mode=full]")
+        # What the changes of a session look like is for them alone.
+        await page.click("#tab-changes")
+        await page.wait_for_selector("#details .empty")
+        await page.click("#session-mode")
+        chosen = page.locator(".popup [data-value=full] .mark")
+        await expect(chosen).to_have_text("✓")
+        await expect(chosen).to_have_css("border-top-width", "0px")
+        await page.keyboard.press("Escape")
         await page.reload()
         await page.wait_for_selector("#session-mode[data-mode=full]")
         await expect(page.locator("#session-mode")).to_contain_text("Full")
