@@ -244,6 +244,10 @@ async def test_images_and_files_go_with_a_message(demo: Demo, browser: Browser) 
         await expect(attached).to_have_count(3)
         await page.click("[aria-label='Remove gone.png']")
         await expect(attached).to_have_count(2)
+        empty = {"name": "empty.png", "mimeType": "image/png", "buffer": b""}
+        await page.set_input_files("#composer input[type=file]", [empty])
+        await expect(page.locator("#notices")).to_contain_text("empty.png is left out: it is empty.")
+        await expect(attached).to_have_count(2)
         # What is attached stays with its session.
         await page.evaluate("id => (location.hash = '')", session)
         await page.wait_for_selector("#composer", state="hidden")

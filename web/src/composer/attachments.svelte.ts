@@ -87,6 +87,7 @@ export class Attachments {
   #problem(file: File): string | null {
     if (this.list.length >= MOST) return `A message has at most ${MOST} images and files; ${file.name} is left out.`;
     if (!IMAGES.has(file.type)) return sizeProblem(file);
+    if (file.size === 0) return `${file.name} is left out: it is empty.`;
     const images = [file, ...this.list.filter((one) => one.image).map((one) => one.file)];
     const bytes = images.reduce((sum, one) => sum + (one.size * 4) / 3, 0);
     return bytes > LARGEST_IMAGES ? `${file.name} is left out: the images of a message have at most ${size((LARGEST_IMAGES * 3) / 4)} together.` : null;
