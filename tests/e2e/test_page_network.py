@@ -191,6 +191,9 @@ async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(
         assert not await page.is_visible("#composer")
         await page.wait_for_selector("#projects .session", state="detached")
         assert "I am a replayed agent" in await conversation(page)
+        # One that never was does not stand under the title of the one before.
+        await page.evaluate("location.hash = `ses_${'0'.repeat(26)}`")
+        await expect(page.locator("#title")).to_have_text("No such session")
 
 
 async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo, browser: Browser) -> None:

@@ -127,6 +127,7 @@ export class SessionView {
     this.page.sidebar.remove(id);
     this.#failed = null;
     if (this.#session?.id !== id) return;
+    if (!this.#session.detail) this.page.title("No such session");
     this.composer.open(null);
     byId("state").hidden = true;
   }
