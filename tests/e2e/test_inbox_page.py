@@ -273,7 +273,7 @@ async def test_a_run_that_is_near_its_limit_shows_what_is_used_while_it_can_be_s
         session = await desk.begin("Costly", "mill a lot", project)
         card = page.locator(f"{ARTICLES}[data-kind=budget_warning]")
         await expect(card.locator(".limit p")).to_have_text(
-            "85 % of its limit of tokens is used: 85,500 tokens of 100,000 tokens."
+            "85 % of its limit of tokens is used: 85.5k tokens of 100k tokens."
         )
         await expect(card.locator("progress")).to_have_attribute("value", "85")
         await expect(page.locator("#inbox-count")).to_have_text("2")
@@ -337,7 +337,7 @@ async def test_a_shorter_context_is_approved_with_what_it_would_leave_out_in_vie
         assert count > 0
         await expect(card.locator(".kind")).to_have_text("Proposes a shorter context")
         await expect(card).to_contain_text(f"{count} messages leave the context")
-        await expect(card).to_contain_text(f"{record['after_estimate']:,} tokens")
+        await expect(card).to_contain_text(f"{round(record['after_estimate'] / 1000, 1):g}k tokens")
         await card.get_by_role("button", name="Approve").click()
         # Nothing is left to press: its line goes wherever the pointer is.
         await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()

@@ -88,9 +88,7 @@ async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo, bro
         await read.locator("summary").click()
         assert "import unittest" in await read.locator(".tool-result pre").inner_text()
         assert await page.locator(".markdown h3, .markdown h2").last.inner_text() == "Fixed"
-        assert (
-            "replay:demo · 3,496 tokens · $0.0060" in await page.locator(".answer footer").last.inner_text()
-        )
+        assert "replay:demo · 3.5k tokens · $0.0060" in await page.locator(".answer footer").last.inner_text()
         assert "Run succeeded · 5 steps" in await page.inner_text(".run-end")
         assert await page.inner_text("#title") == "Fix the failing test"
         assert complaints.found == []

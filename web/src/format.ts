@@ -1,18 +1,30 @@
 // Numbers and times, written for people.
 
-// Made once: a long conversation has thousands of times and numbers.
+// Made once: a long conversation has thousands of times.
 const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const NUMBER = new Intl.NumberFormat("en");
 
 export function duration(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
-  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+  if (milliseconds < 59_950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  // Rounded first: there is no "1 min 60 s".
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** 950 tokens, 12.4k tokens, 1.2M tokens. */
 export function tokens(count: number | null | undefined): string {
-  return `${NUMBER.format(count ?? 0)} token${count === 1 ? "" : "s"}`;
+  return `${short(count ?? 0)} token${count === 1 ? "" : "s"}`;
+}
+
+/** 950, 12.4k, 1.2M. */
+export function short(count: number): string {
+  if (count < 1000) return String(count);
+  const [divisor, unit]: [number, string] = count < 999_950 ? [1000, "k"] : [1_000_000, "M"];
+  const value = count / divisor;
+  return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)}${unit}`;
 }
 
 export function dollars(amount: number | null | undefined): string {

@@ -1,15 +1,9 @@
 // Numbers of the composer, written for people.
 
-import { dollars } from "../format.ts";
+import { dollars, short } from "../format.ts";
 import type { Detail, Model } from "./types.ts";
 
-/** 12.4k, 1.2M. */
-export function short(count: number): string {
-  if (count < 1000) return String(count);
-  const [divisor, unit] = count < 999_950 ? [1000, "k"] : [1_000_000, "M"];
-  const value = count / divisor;
-  return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)}${unit}`;
-}
+export { short };
 
 export function percent(fraction: number): string {
   return `${Math.round(fraction * 100)} %`;
