@@ -93,9 +93,9 @@ export class SessionActions implements Actions {
     this.#given.onQuote(text);
   }
 
-  open(what: "changes" | "files", path = ""): void {
+  open(what: "changes" | "files", path = "", line = 0): void {
     const names = path.replace(/^\.\//, "").split("/").map(encodeURIComponent).join("/");
-    location.hash = `#${this.#session.id}/${what}${path ? `/${names}` : ""}`;
+    location.hash = `#${this.#session.id}/${what}${path ? `/${names}` : ""}${line ? `:${line}` : ""}`;
   }
 
   address(id: string): string {

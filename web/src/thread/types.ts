@@ -54,7 +54,7 @@ export interface Actions {
   superseded(by: string | null): Promise<Message[]>;
   messagesOf(run: string): Promise<Message[]>;
   quote(text: string): void;
-  open(what: "changes" | "files", path?: string): void;
+  open(what: "changes" | "files", path?: string, line?: number): void;
   address(message: string): string;
   /** A person has the end of a run in view. */
   seen(run: string): void;
