@@ -204,6 +204,8 @@ async def test_everything_is_reached_by_keys_and_no_key_is_taken_from_a_field(
         await page.reload()
         await until_ready(page)
         await expect(page.locator("#sidebar")).to_be_hidden()
+        # The field takes the focus once the session is there.
+        await expect(page.locator("#message")).to_be_focused()
         await page.focus("#open-sidebar")
         await page.keyboard.press("[")
         await expect(page.locator("#sidebar")).to_be_visible()
@@ -216,6 +218,8 @@ async def test_everything_is_reached_by_keys_and_no_key_is_taken_from_a_field(
         await page.focus("#open-details")
         await page.keyboard.press("?")
         await page.wait_for_selector("dialog.sheet >> text=New session")
+        for does in ("Allow once", "Reject, with a reason", "Edit the last message, in an empty field"):
+            await expect(page.locator("dialog.sheet dd", has_text=does)).to_have_count(1)
         await page.get_by_role("link", name="Appearance").last.click()
         await page.get_by_role("switch", name="Single keys").uncheck()
         await page.focus("#views [aria-current=page]")
