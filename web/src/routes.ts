@@ -20,6 +20,8 @@ interface Pages {
 
 export type PageName = keyof Pages;
 export type Route<Name extends PageName = PageName> = { [One in Name]: { page: One } & Pages[One] }[Name];
+/** A route whose project was found, where its page is of one. */
+export type Complete<Name extends PageName> = Route<Name> & (Name extends "issues" | "filing" | "issue" | "workflows" | "workflow" ? { project: string } : unknown);
 
 /** Return what an address names: `view` is the part of the page, `page` what is open in it.
  * An address that names nothing is the list of sessions without an open one. */

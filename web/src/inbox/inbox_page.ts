@@ -2,14 +2,9 @@
 
 import { mount, unmount } from "svelte";
 import { replace } from "../dom.ts";
+import type { Page } from "../page.ts";
 import { inbox } from "./inbox.svelte.ts";
 import InboxView from "./InboxView.svelte";
-
-interface Page {
-  title(text: string): void;
-  failed(error: unknown): void;
-  root: HTMLElement;
-}
 
 export class InboxPage {
   readonly #page: Page;

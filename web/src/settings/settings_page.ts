@@ -2,14 +2,8 @@
 
 import { mount, unmount } from "svelte";
 import { replace } from "../dom.ts";
+import type { Page } from "../page.ts";
 import Settings from "./Settings.svelte";
-
-export interface Page {
-  title(text: string): void;
-  failed(error: unknown): void;
-  root: HTMLElement;
-  sidebar: { refresh(): Promise<void>; projects: { id: string; slug: string; trust: { state: string } }[] };
-}
 
 export class SettingsPage {
   #page: Page;

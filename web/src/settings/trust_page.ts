@@ -4,7 +4,7 @@ import { mount, unmount } from "svelte";
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
 import { request, type Method } from "../api.ts";
 import { replace } from "../dom.ts";
-import type { Page } from "./settings_page.ts";
+import type { Page } from "../page.ts";
 import Trust from "./Trust.svelte";
 
 type Project = components["schemas"]["ProjectDetail"];

@@ -192,7 +192,7 @@ export class Sessions {
   }
 
   /** Return the project of what was open last: of a page outside the sessions, or of a session. */
-  projectOf(route: Route, session: { detail?: { project_id: string } } | null): string | null {
+  projectOf(route: Route, session: { detail: { project_id: string } | null } | null): string | null {
     return route.project ?? session?.detail?.project_id ?? this.choice.project;
   }
 

@@ -24,7 +24,7 @@ interface Handlers {
   onStatus(status: string): void;
   /** Everything was read again. */
   onReload(): void;
-  onError(error: any): void;
+  onError(error: unknown): void;
 }
 
 export class OpenSession {

@@ -1,45 +1,62 @@
 // What the panel says of the session itself: its issue, tokens, prompts, tools, audit trail and actions.
 
-import { address, allItems, downloadAddress, request } from "../api.ts";
+import { address, allItems, downloadAddress, request, type Page, type Schemas } from "../api.ts";
 import { BoundIssue } from "../bound_issue.js";
-import { h, redraw } from "../dom.ts";
+import { h, redraw, type Child } from "../dom.ts";
 import { clock, dollars, tokens, words } from "../format.ts";
 import { hooksOf } from "../hooks.js";
 import { pluginsOf } from "../plugins.js";
 import { rulesOfMode } from "../session_mode.ts";
+import type { Handlers, Tab } from "./panel.svelte.ts";
+import type { OpenSession } from "./types.ts";
 
 const AUDIT_PAGE = 50;
 
+interface Given extends Pick<Handlers, "onError" | "onGone"> {
+  /** Asks for the tab to be drawn once more. */
+  again: () => void;
+}
+
+/** Does `work`; what is refused is told. */
+type Act = (work: () => Promise<unknown>) => () => Promise<void>;
+
 export class SessionTabs {
+  readonly body: HTMLElement;
+  readonly session: OpenSession;
+  readonly given: Given;
+  readonly bound: BoundIssue;
   #turn = 0;
 
-  /** Draws into `body`; `again()` asks for the tab to be drawn once more. */
-  constructor(body, session, { again, onError, onGone }) {
-    Object.assign(this, { body, session, again, onError, onGone });
-    this.bound = new BoundIssue(session, onError);
+  /** Draws into `body`. */
+  constructor(body: HTMLElement, session: OpenSession, given: Given) {
+    this.body = body;
+    this.session = session;
+    this.given = given;
+    this.bound = new BoundIssue(session, given.onError);
   }
 
-  async draw(tab) {
+  async draw(tab: Tab): Promise<void> {
+    if (tab === "changes" || tab === "files") return;
     const turn = (this.#turn += 1);
     try {
-      const content = await this[`_${tab}`](this.session);
+      const content = await this[`_${tab}` as const](this.session);
       if (turn === this.#turn) redraw(this.body, content);
     } catch (error) {
-      if (turn === this.#turn) this.onError(error);
+      if (turn === this.#turn) this.given.onError(error);
     }
   }
 
   /** What is on its way is for a tab that is no longer shown. */
-  close() {
+  close(): void {
     this.#turn += 1;
   }
 
-  async _issue() {
+  async _issue(): Promise<Child> {
     return this.bound.load();
   }
 
-  async _use(session) {
-    const { tokens: count, cost_usd: cost, context } = await request("GET", session.path);
+  async _use(session: OpenSession): Promise<Child> {
+    const { tokens: count, cost_usd: cost, context } = await request<Schemas["SessionDetail"]>("GET", session.path);
     const bars = context.map((use) => {
       const assumed = use.window_assumed ? " (assumed)" : "";
       const label = `${tokens(use.tokens)} of ${use.window.toLocaleString("en")}${assumed}`;
@@ -49,7 +66,7 @@ export class SessionTabs {
         h("p", { class: "quiet" }, `${label} · ${use.model}`),
       ];
     });
-    const split = [["Primary", cost.primary], ["Subagents", cost.subagents], ["Compaction", cost.compactor]];
+    const split: [string, number | null][] = [["Primary", cost.primary], ["Subagents", cost.subagents], ["Compaction", cost.compactor]];
     return [
       bars,
       h("h3", {}, "Tokens"),
@@ -59,8 +76,8 @@ export class SessionTabs {
     ];
   }
 
-  async _prompts(session) {
-    const { items: prompts } = await request("GET", `${session.path}/prompts`);
+  async _prompts(session: OpenSession): Promise<Child> {
+    const { items: prompts } = await request<Schemas["PromptList"]>("GET", `${session.path}/prompts`);
     return prompts.map((prompt) => [
       h("h3", {}, prompt.agent_path),
       h("p", { class: "quiet" }, prompt.file),
@@ -69,14 +86,15 @@ export class SessionTabs {
     ]);
   }
 
-  async _tools(session) {
-    const project = encodeURIComponent(session.detail.project_id);
-    const tools = await allItems(`/projects/${project}/agents/primary/tools`);
-    const again = { again: this.again, onError: this.onError };
+  async _tools(session: OpenSession): Promise<Child> {
+    if (!session.detail) return null;
+    const { mode, project_id: id } = session.detail;
+    const project = encodeURIComponent(id);
+    const tools = await allItems<Schemas["AgentToolAnswer"]>(`/projects/${project}/agents/primary/tools`);
     return [
-      await rulesOfMode(session.detail.mode),
-      await pluginsOf(session.detail.project_id, again),
-      await hooksOf(session.detail.project_id),
+      await rulesOfMode(mode),
+      await pluginsOf(id, this.given),
+      await hooksOf(id),
       h("h3", {}, "Tools"),
       h("p", { class: "quiet" }, "Tools of the primary agent, with the rule that decides each."),
       tools.map((tool) =>
@@ -91,67 +109,68 @@ export class SessionTabs {
     ];
   }
 
-  async _audit(session) {
-    const open = new Set([...this.body.querySelectorAll("details[open]")].map((row) => row.dataset.id));
-    const page = await request("GET", address("/audit", { session_id: session.id, limit: AUDIT_PAGE }));
+  async _audit(session: OpenSession): Promise<Child> {
+    const open = new Set([...this.body.querySelectorAll<HTMLElement>("details[open]")].map((row) => row.dataset.id));
+    const page = await request<Page<Schemas["AuditEntry"]> & { total: number }>("GET", address("/audit", { session_id: session.id, limit: AUDIT_PAGE }));
     return [
       h("p", { class: "quiet" }, `The newest ${page.items.length} of ${page.total} entries.`),
       page.items.map((row) =>
         h(
           "details",
           { class: "audit-row", data: { id: String(row.id) }, open: open.has(String(row.id)) },
-          h("summary", {}, h("span", { class: "quiet" }, clock(row.created_at)), h("strong", {}, row.event), h("span", { class: "quiet" }, row.data.tool_name ?? "")),
+          h("summary", {}, h("span", { class: "quiet" }, clock(row.created_at)), h("strong", {}, row.event), h("span", { class: "quiet" }, String(row.data["tool_name"] ?? ""))),
           h("pre", { tabIndex: 0 }, JSON.stringify({ actor: row.actor, agent: row.agent_path, run: row.run_id, ...row.data }, null, 2)),
         ),
       ),
     ];
   }
 
-  async _session(session) {
-    const detail = session.detail;
-    const act = (work) => async () => {
+  async _session(session: OpenSession): Promise<Child> {
+    const { detail } = session;
+    if (!detail) return null;
+    const act: Act = (work) => async () => {
       try {
         await work();
       } catch (error) {
-        this.onError(error);
+        this.given.onError(error);
       }
     };
     const remove = act(async () => {
       await request("DELETE", session.path);
-      this.onGone(session.id);
+      this.given.onGone(session.id);
     });
     return [
       pairs([["Id", detail.id], ["State", words(detail.state)], ["Created by", detail.created_by], ["Created", new Date(detail.created_at).toLocaleString()]], String),
       h("h3", {}, "Title"),
-      this.#rename(session, act),
+      this.#rename(session, detail.title, act),
       h("h3", {}, "In a terminal"),
       h("pre", { tabIndex: 0 }, `kaged attach ${detail.id}`),
       h(
         "div",
         { class: "row wrap" },
         h("a", { class: "button", href: downloadAddress(`${session.path}/export`), download: "" }, "Export"),
-        h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.again())) }, "Archive"),
+        h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.given.again())) }, "Archive"),
         confirmed("Delete", "Delete for good?", remove),
       ),
     ];
   }
 
-  #rename(session, act) {
-    const field = h("input", { value: session.detail.title, maxLength: 200, "aria-label": "Title" });
+  #rename(session: OpenSession, title: string, act: Act): HTMLFormElement {
+    const field = h("input", { value: title, maxLength: 200, "aria-label": "Title" });
     const save = act(async () => {
       await request("PATCH", session.path, { title: field.value });
       await session.refresh();
     });
-    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); save(); } }, field, h("button", { type: "submit" }, "Rename"));
+    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); void save(); } }, field, h("button", { type: "submit" }, "Rename"));
   }
 }
 
-function pairs(entries, shown) {
+function pairs<Value>(entries: [string, Value][], shown: (value: Value) => string): HTMLElement {
   return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
 }
 
 /** Return one part of a system prompt with its origin. Only the agent's own prompt is open. */
-function promptPart(part) {
+function promptPart(part: Schemas["NextPart"]): HTMLElement {
   const kind = part.name.split(":")[0];
   return h(
     "details",
@@ -162,11 +181,11 @@ function promptPart(part) {
 }
 
 /** Return a button that asks for confirmation before it does `work`. */
-function confirmed(label, question, work) {
+function confirmed(label: string, question: string, work: () => Promise<void>): HTMLButtonElement {
   const button = h("button", { type: "button", class: "danger" }, label);
   let asked = false;
   button.addEventListener("click", () => {
-    if (asked) work();
+    if (asked) void work();
     asked = true;
     button.textContent = question;
   });

@@ -2,27 +2,37 @@
 
 import { Composer } from "./composer/composer.ts";
 import { Conversation } from "./thread/conversation.ts";
-import { byId, h, replace } from "./dom.ts";
+import type { Schemas } from "./api.ts";
+import { byId, findById, h } from "./dom.ts";
 import { lazily } from "./lazy.ts";
-import { forget } from "./notices.ts";
+import { forget, type Trouble } from "./notices.ts";
+import type { Page } from "./page.ts";
 import { Questions } from "./questions/questions.svelte.ts";
 import { to } from "./routes.ts";
 import { OpenSession } from "./thread/open_session.ts";
 import { SessionActions } from "./thread/actions.ts";
+import type { Frame } from "./thread/types.ts";
 import { Details } from "./workspace/workspace.ts";
 import { failed, sessionWord, stateWords } from "./session_words.ts";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
 
+type Detail = Schemas["SessionDetail"];
+
 export class SessionView {
-  #session = null;
-  #failed = null;
+  readonly page: Page;
+  readonly conversation: Conversation;
+  readonly scroll: Conversation["scroll"];
+  readonly composer: Composer;
+  readonly details: Details;
+  readonly questions: Questions;
+  #session: OpenSession | null = null;
+  #failed: string | null = null;
   /** The message that was chosen before its session began. */
   #first = "";
   #welcomes = false;
 
-  /** `page` has `title(text)`, `failed(error)` and `sidebar`. */
-  constructor(page) {
+  constructor(page: Page) {
     this.page = page;
     const failed = page.failed;
     const actions = new SessionActions({
@@ -42,17 +52,17 @@ export class SessionView {
   }
 
   /** The session that is open, null when none is. */
-  get session() {
+  get session(): OpenSession | null {
     return this.#session;
   }
 
   /** The daemon is there again: what could not be opened is tried once more. */
-  again() {
+  again(): void {
     if (this.#failed) this.open(this.#failed);
   }
 
   /** Leave the open session. */
-  close() {
+  close(): void {
     this.#welcomes = false;
     this.#failed = null;
     this.#session?.close();
@@ -70,14 +80,14 @@ export class SessionView {
   }
 
   /** Show this session in place of the one that is open; null shows the way to begin one. */
-  async open(id) {
+  async open(id: string | null): Promise<void> {
     this.close();
     if (!id) {
       this.page.title("kaged");
       this.#welcome();
       return;
     }
-    const opened = new OpenSession(id, this.conversation, {
+    const opened: OpenSession = new OpenSession(id, this.conversation, {
       onDetail: (detail) => opened === this.#session && this.#showDetail(detail),
       onFrame: (frame) => opened === this.#session && this.#showFrame(frame),
       onStatus: showStatus,
@@ -92,7 +102,7 @@ export class SessionView {
       await this.questions.open(opened);
       if (opened !== this.#session) return;
       this.composer.open(opened);
-      this.#showDetail(opened.detail);
+      if (opened.detail) this.#showDetail(opened.detail);
       this.details.show(opened);
       this.#suggestions();
       this.scroll.toEnd();
@@ -109,20 +119,21 @@ export class SessionView {
   }
 
   /** Show the message or the run that the address names. Returns whether it names one that is there. */
-  async #showNamed() {
+  async #showNamed(): Promise<boolean> {
     const [session, id] = location.hash.slice(1).split("/");
-    if (!/^(msg|run)_\w+$/.test(id ?? "") || session !== this.#session?.id) return false;
+    if (!id || !/^(msg|run)_\w+$/.test(id) || session !== this.#session?.id) return false;
     return this.conversation.show(id);
   }
 
-  #sent() {
+  #sent(): void {
     forget("unreachable");
     this.scroll.toEnd();
   }
 
-  #trouble(id, error) {
+  #trouble(id: string, error: unknown): void {
     this.page.failed(error);
-    if (error.code !== 4404 && error.status !== 404) return;
+    const { code, status } = error as Trouble;
+    if (code !== 4404 && status !== 404) return;
     // Somebody has deleted it: what was said can still be read.
     this.page.sidebar.remove(id);
     this.#failed = null;
@@ -132,7 +143,7 @@ export class SessionView {
     byId("state").hidden = true;
   }
 
-  #showDetail(detail) {
+  #showDetail(detail: Detail): void {
     this.page.title(detail.title || "New session");
     byId("share").hidden = false;
     this.#showState(detail);
@@ -142,7 +153,7 @@ export class SessionView {
     if (detail.state === "idle") this.details.draw();
   }
 
-  #showState(detail) {
+  #showState(detail: Detail): void {
     const state = byId("state");
     const asking = this.questions.count > 0;
     state.hidden = false;
@@ -153,14 +164,15 @@ export class SessionView {
     byId("state-words").textContent = stateWords(detail, asking);
   }
 
-  #showFrame(frame) {
+  #showFrame(frame: Frame): void {
     this.questions.frame(frame);
-    if (frame.type === "message.posted") byId("suggestions")?.remove();
+    if (frame.type === "message.posted") findById("suggestions")?.remove();
     this.composer.frame(frame);
     this.details.frame(frame);
   }
 
-  async #share() {
+  async #share(): Promise<void> {
+    if (!this.#session) return;
     const { path } = this.#session;
     try {
       (await lazily(() => import("./sharing/share_dialog.ts"))).openShare(path);
@@ -169,13 +181,13 @@ export class SessionView {
     }
   }
 
-  #gone(id) {
+  #gone(id: string): void {
     this.page.sidebar.remove(id);
     if (this.#session?.id === id) location.hash = "";
   }
 
   /** Nothing is open: show the way to a first success. */
-  async #welcome() {
+  async #welcome(): Promise<void> {
     const { sidebar, failed } = this.page;
     this.#welcomes = true;
     try {
@@ -190,7 +202,7 @@ export class SessionView {
     }
   }
 
-  #suggestions() {
+  #suggestions(): void {
     if (!this.conversation.empty) return;
     const buttons = SUGGESTIONS.map((text) => h("button", { type: "button", onclick: () => this.composer.suggest(text) }, text));
     byId("conversation").append(
@@ -199,12 +211,12 @@ export class SessionView {
   }
 }
 
-const CONNECTIONS = {
+const CONNECTIONS: Record<string, [word: string, words: string]> = {
   live: ["live", "What happens in the session shows here at once."],
   gone: ["not connected", "What happens in the session does not show here. A message above says why."],
 };
 
-function showStatus(status) {
+function showStatus(status: string): void {
   const element = byId("connection");
   const [word, words] = CONNECTIONS[status] ?? ["connecting…", "The page is not connected to the daemon and tries again. What happens meanwhile shows after that."];
   element.hidden = false;
@@ -214,8 +226,8 @@ function showStatus(status) {
 }
 
 /** The issue that the session works on, as a link beside its title. */
-function showBoundIssue(detail) {
-  const link = byId("bound-issue");
+function showBoundIssue(detail: Detail): void {
+  const link = byId("bound-issue") as HTMLAnchorElement;
   link.hidden = !detail.issue_number;
   if (!detail.issue_number) return;
   link.href = to.issue(detail.project_id, detail.issue_number);
