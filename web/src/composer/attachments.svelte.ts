@@ -107,7 +107,7 @@ export class Attachments {
   async #upload(attachment: Attachment): Promise<string> {
     const path = `/uploads?project_id=${encodeURIComponent(this.#projectId)}`;
     const onProgress = (part: number) => (attachment.progress = part);
-    return ((await upload(path, attachment.file, { onProgress, signal: attachment.stop.signal })) as { id: string }).id;
+    return (await upload(path, attachment.file, { onProgress, signal: attachment.stop.signal })).id;
   }
 }
 

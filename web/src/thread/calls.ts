@@ -70,9 +70,9 @@ export function opensAtOnce(name: string): boolean {
 
 /** Say in a few words what a call is about. */
 export function about(given: any): string {
-  if (typeof given !== "object" || given === null) return firstLine(given ?? "") ?? "";
+  if (typeof given !== "object" || given === null) return firstLine(given ?? "");
   const { action, ...rest } = given;
   const name = TELLING.find((key) => typeof rest[key] === "string");
   const value = name ? rest[name] : Object.values(rest).find((entry) => typeof entry === "string");
-  return firstLine([action, value].filter((entry) => typeof entry === "string").join(" "), 160) ?? "";
+  return firstLine([action, value].filter((entry) => typeof entry === "string").join(" "), 160);
 }
