@@ -18,9 +18,9 @@ type Outside = Exclude<PageName, "session">;
 /** What is made for an address outside the sessions, fetched when it is asked for. */
 const PAGES: { [Name in Outside]: () => Promise<new (page: Page, route: Complete<Name>) => View> } = {
   inbox: async () => (await import("./inbox/inbox_page.ts")).InboxPage,
-  issues: async () => (await import("./issue_views.js")).IssueList,
-  filing: async () => (await import("./issue_views.js")).IssueFiling,
-  issue: async () => (await import("./issue_views.js")).IssuePage,
+  issues: async () => (await import("./issues/issue_views.ts")).IssueList,
+  filing: async () => (await import("./issues/issue_views.ts")).IssueFiling,
+  issue: async () => (await import("./issues/issue_views.ts")).IssuePage,
   workflows: async () => (await import("./workflow_views.js")).WorkflowList,
   workflow: async () => (await import("./workflow_views.js")).WorkflowPage,
   run: async () => (await import("./workflow_views.js")).WorkflowRunPage,

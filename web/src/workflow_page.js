@@ -4,7 +4,7 @@ import { allItems, create } from "./api.ts";
 import { actForm } from "./act.ts";
 import { h, replace } from "./dom.ts";
 import { Fields } from "./fields.js";
-import { UNFINISHED } from "./issue_words.js";
+import { UNFINISHED } from "./issues/words.ts";
 import { to } from "./routes.ts";
 import { RunList } from "./workflow_runs.js";
 

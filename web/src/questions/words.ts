@@ -1,7 +1,7 @@
 // The words of questions and answers.
 
 import { firstLine, moment, size, words } from "../format.ts";
-import { person } from "../issue_words.js";
+import { person } from "../issues/words.ts";
 import type { Choice, Interaction, PermissionAsked } from "./types.ts";
 
 const SUBAGENTS = ".subagents.";

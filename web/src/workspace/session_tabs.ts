@@ -1,7 +1,7 @@
 // What the panel says of the session itself: its issue, tokens, prompts, tools, audit trail and actions.
 
 import { address, allItems, downloadAddress, request, type Page, type Schemas } from "../api.ts";
-import { BoundIssue } from "../bound_issue.js";
+import { BoundIssue } from "../issues/bound_issue.ts";
 import { h, redraw, type Child } from "../dom.ts";
 import { clock, dollars, tokens, words } from "../format.ts";
 import { hooksOf } from "../hooks.js";
