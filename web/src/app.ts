@@ -21,9 +21,9 @@ const PAGES: { [Name in Outside]: () => Promise<new (page: Page, route: Complete
   issues: async () => (await import("./issues/issue_views.ts")).IssueList,
   filing: async () => (await import("./issues/issue_views.ts")).IssueFiling,
   issue: async () => (await import("./issues/issue_views.ts")).IssuePage,
-  workflows: async () => (await import("./workflow_views.js")).WorkflowList,
-  workflow: async () => (await import("./workflow_views.js")).WorkflowPage,
-  run: async () => (await import("./workflow_views.js")).WorkflowRunPage,
+  workflows: async () => (await import("./workflows/workflow_views.ts")).WorkflowList,
+  workflow: async () => (await import("./workflows/workflow_views.ts")).WorkflowPage,
+  run: async () => (await import("./workflows/workflow_views.ts")).WorkflowRunPage,
   trust: async () => (await import("./settings/trust_page.ts")).TrustPage,
   settings: async () => (await import("./settings/settings_page.ts")).SettingsPage,
 };
