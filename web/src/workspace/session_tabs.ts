@@ -4,8 +4,8 @@ import { address, allItems, downloadAddress, request, type Page, type Schemas } 
 import { BoundIssue } from "../issues/bound_issue.ts";
 import { h, redraw, type Child } from "../dom.ts";
 import { clock, dollars, tokens, words } from "../format.ts";
-import { hooksOf } from "../hooks.js";
-import { pluginsOf } from "../plugins.js";
+import { hooksOf } from "./hooks.ts";
+import { pluginsOf } from "./plugins.ts";
 import { rulesOfMode } from "../session_mode.ts";
 import type { Handlers, Tab } from "./panel.svelte.ts";
 import type { OpenSession } from "./types.ts";

@@ -1,16 +1,18 @@
 // The hooks of a session's project: event, command, source, how the newest run ended, and the last failure.
 
-import { request } from "./api.ts";
-import { h } from "./dom.ts";
-import { clock, words } from "./format.ts";
+import { request, type Schemas } from "../api.ts";
+import { h, type Child } from "../dom.ts";
+import { clock, words } from "../format.ts";
+
+type Hook = Schemas["HookAnswer"];
 
 /** Return the list of the hooks that run in a project, nothing when it has none. */
-export async function hooksOf(projectId) {
-  const { items: hooks } = await request("GET", `/projects/${encodeURIComponent(projectId)}/hooks`);
+export async function hooksOf(projectId: string): Promise<Child> {
+  const { items: hooks } = await request<Schemas["HookList"]>("GET", `/projects/${encodeURIComponent(projectId)}/hooks`);
   return hooks.length ? [h("h3", {}, "Hooks"), hooks.map(row)] : [];
 }
 
-function row(hook) {
+function row(hook: Hook): HTMLElement {
   const failed = hook.state === "failed";
   return h(
     "details",
@@ -23,7 +25,7 @@ function row(hook) {
   );
 }
 
-function counts({ runs, failures, agents }) {
+function counts({ runs, failures, agents }: Hook): string {
   const ran = runs ? `${runs} run${runs === 1 ? "" : "s"}, ${failures} failed` : "No runs since the daemon started";
   return agents ? `${ran}. For ${agents.join(", ")}.` : `${ran}.`;
 }

@@ -1,13 +1,21 @@
 // The plugins of a session's project: their state, the reason of a failure, and the button that enables one.
 
-import { request } from "./api.ts";
-import { h } from "./dom.ts";
+import { request, type Schemas } from "../api.ts";
+import { h, type Child } from "../dom.ts";
 
-/** Return the list of a project's plugins, nothing when it has none. `again` draws it again. */
-export async function pluginsOf(projectId, { again, onError }) {
+type Plugin = Schemas["PluginAnswer"];
+
+interface Given {
+  /** Draws the list again. */
+  again: () => unknown;
+  onError: (error: unknown) => void;
+}
+
+/** Return the list of a project's plugins, nothing when it has none. */
+export async function pluginsOf(projectId: string, { again, onError }: Given): Promise<Child> {
   const path = `/projects/${encodeURIComponent(projectId)}/plugins`;
-  const { items: plugins } = await request("GET", path);
-  const enable = (plugin) => async () => {
+  const { items: plugins } = await request<Schemas["PluginList"]>("GET", path);
+  const enable = (plugin: Plugin) => async () => {
     try {
       await request("POST", `${path}/${encodeURIComponent(plugin.name)}/enable`);
       again();
@@ -18,7 +26,7 @@ export async function pluginsOf(projectId, { again, onError }) {
   return plugins.length ? [h("h3", {}, "Plugins"), plugins.map((plugin) => row(plugin, enable(plugin)))] : [];
 }
 
-function row(plugin, enable) {
+function row(plugin: Plugin, enable: () => Promise<void>): HTMLElement {
   const wrong = plugin.state === "disabled" || plugin.state === "unusable";
   return h(
     "details",
