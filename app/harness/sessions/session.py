@@ -202,27 +202,12 @@ class Session:
                 active = self._runs.active
                 if active is None:
                     raise self._record.illegal("pause")
-                await self._refuse_ending_questions(active)
+                await self._waits.refuse_ending_questions(active)
                 active.stop("pause", detail=reason, by=actor, grace=PAUSE_GRACE_SECONDS)
                 await self._waits.take_back()
             await active.ended()
             if self._record.state is SessionState.PAUSED:
                 return
-
-    async def _refuse_ending_questions(self, active: ActiveRun) -> None:
-        """Raise `Conflict` when all there is waits and a pause would end a subagent with its question."""
-        if not self._waits.keeps_run:
-            return
-        ended = {context.scope.run_id for context in active.context.below()}
-        pending = await self._services.runs.storage.read(lambda uow: uow.interactions.pending(self.id))
-        asked = [one for one in pending if one.run_id in ended]
-        if asked:
-            raise Conflict(
-                f"{asked[0].agent_path} waits for an answer, and a pause would end it with its question. "
-                "The session is at rest until then: answer, or cancel.",
-                reason="subagent_asks",
-                details={"state": self.row.state, "interaction_ids": [one.id for one in asked]},
-            )
 
     async def resume(self, checkpoint_id: str | None, actor: str) -> Run | None:
         """Go on after a pause, without the answers to open questions; None when there is nothing left to

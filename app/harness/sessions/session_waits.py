@@ -1,7 +1,8 @@
 """A session in which everything waits for people: it gives up its place, and its run stays.
 
-Owns: when that is so, the moves to `paused` and back, and that nothing of a run goes on before its session
-has a place again. Never: the questions (`questions.queue`), or how a run ends (`session_runs`).
+Owns: when that is so, what it refuses then, the moves to `paused` and back, and that nothing of a run goes on
+before its session has a place again. Never: the questions (`questions.queue`), or how a run ends
+(`session_runs`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from app.errors import KagedError
+from app.errors import Conflict, KagedError
 from app.harness.loop.active_run import ActiveRun
 from app.harness.loop.loop import INTERACTION
 from app.harness.loop.run_services import Asking
@@ -54,6 +55,22 @@ class SessionWaits:
         """True while the session shows `paused` or `queued` and has a run that goes on later."""
         waits = self._record.state in (SessionState.PAUSED, SessionState.QUEUED)
         return waits and self._session.active is not None
+
+    async def refuse_ending_questions(self, active: ActiveRun) -> None:
+        """Raise `Conflict` when all there is waits and a pause would end a subagent with its question."""
+        if not self.keeps_run:
+            return
+        ended = {context.scope.run_id for context in active.context.below()}
+        row = self._record.row
+        pending = await self._services.runs.storage.read(lambda uow: uow.interactions.pending(row.id))
+        asked = [one for one in pending if one.run_id in ended]
+        if asked:
+            raise Conflict(
+                f"{asked[0].agent_path} waits for an answer, and a pause would end it with its question. "
+                "The session is at rest until then: answer, or cancel.",
+                reason="subagent_asks",
+                details={"state": row.state, "interaction_ids": [one.id for one in asked]},
+            )
 
     async def given_up(self) -> None:
         """Wait until nothing in the session goes on before a person answers."""
