@@ -143,7 +143,7 @@ async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(
     async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}/wait")
         await page.click("#start-workflow >> text=Start")
-        await page.wait_for_selector("#view .pill[data-state=running]")
+        await page.wait_for_selector("#view .run .pill[data-state=running]")
         first = page.url
         async with daemon.client() as client:
             path = f"/projects/{daemon.project_id}/workflows"
