@@ -10,7 +10,7 @@ export type Model = Schemas["ModelAnswer"];
 export type Posted = Schemas["PostedMessageAnswer"];
 export type AskAttempts = Schemas["AskAttempts"];
 
-/** The open session, as `session.js` follows it. */
+/** The open session, as `open_session.ts` follows it. */
 export interface OpenedSession {
   readonly id: string;
   readonly path: string;

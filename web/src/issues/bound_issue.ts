@@ -3,7 +3,7 @@
 import { allItems, request, type Schemas } from "../api.ts";
 import { actButton, actForm } from "../act.ts";
 import { h, redraw } from "../dom.ts";
-import { Proposals } from "../proposals.js";
+import { Proposals } from "./proposals.ts";
 import { to } from "../routes.ts";
 import type { OpenSession } from "../workspace/types.ts";
 import { Checklist } from "./checklist.ts";

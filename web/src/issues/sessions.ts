@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../api.ts";
 import { h, redraw } from "../dom.ts";
-import { Proposals } from "../proposals.js";
+import { Proposals } from "./proposals.ts";
 import { to } from "../routes.ts";
 import { asks, failed, sessionWord } from "../session_words.ts";
 import type { Issue, PartGiven } from "./types.ts";

@@ -4,7 +4,7 @@ import type { Frame } from "../../../clients/typescript/src/stream.js";
 import { allItems, ApiError, create, type Schemas } from "../api.ts";
 import { actForm } from "../act.ts";
 import { h, replace } from "../dom.ts";
-import { Fields } from "../fields.js";
+import { Fields } from "../fields.ts";
 import { UNFINISHED } from "../issues/words.ts";
 import type { Page, View } from "../page.ts";
 import { to, type Complete } from "../routes.ts";

@@ -4,7 +4,7 @@ import type { components } from "../../../clients/typescript/src/generated/route
 
 export type Schemas = components["schemas"];
 
-/** A session as `session.js` opens it. */
+/** A session as `open_session.ts` opens it. */
 export interface OpenSession {
   readonly id: string;
   readonly path: string;
