@@ -389,14 +389,14 @@ async def test_what_needs_a_person_stands_above_what_has_finished(desk: Desk, br
         await page.reload()
         await expect(page.locator("#inbox-count")).to_have_text("3")
         await open_inbox(page)
-        # What has to be answered comes first, then what failed; each from the oldest on.
-        titles = ["Third loaf", "Fourth loaf", "Cold oven", "First loaf", "Second loaf"]
+        # What needs a person comes from the oldest on, whether it asks or has failed.
+        titles = ["Cold oven", "Third loaf", "Fourth loaf", "First loaf", "Second loaf"]
         await expect(page.locator(f"{ARTICLES} .open")).to_have_text(titles)
         await expect(page.locator(".inbox [role=status]").first).to_have_text("3 things wait for you")
         await expect(page).to_have_title("(3) Inbox · kaged")
         tops = "(all) => all.map((one) => one.getBoundingClientRect().top)"
-        order = ".inbox [data-kind=failed_run], .notify-offer, .inbox .finished article"
-        await expect(page.locator(order)).to_have_count(4)
+        order = ".inbox [data-kind=question], .notify-offer, .inbox .finished article"
+        await expect(page.locator(order)).to_have_count(5)
         places = await page.locator(order).evaluate_all(tops)
         assert places == sorted(places)
         # Ages go on while they are looked at.

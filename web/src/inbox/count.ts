@@ -10,7 +10,7 @@ const CHANGES = /^(permission|interaction|todo|budget)\.|^session\.(state|update
 /** What a person can be told of who looks elsewhere. */
 const NEWS = /^(permission|interaction|budget)\.|^run\.ended$/;
 /** All but finished runs: these need nobody. */
-const NEEDED = ["question", "todo_proposal", "compaction", "budget", "budget_warning", "failed_run"];
+export const NEEDED = ["question", "todo_proposal", "compaction", "budget", "budget_warning", "failed_run"];
 const MOST = 99;
 
 let name = "kaged";

@@ -6,7 +6,7 @@ import { rail } from "../frame/rail.svelte.ts";
 import { asItIs } from "../questions/answering.ts";
 import { Stillness } from "../questions/stillness.ts";
 import type { Interaction } from "../questions/types.ts";
-import { countAgain, ofKinds, readBy, showCount } from "./count.ts";
+import { countAgain, NEEDED, ofKinds, readBy, showCount } from "./count.ts";
 
 export type Item = components["schemas"]["InboxItem"];
 /** What became of an item: the question, or a sentence. */
@@ -18,9 +18,6 @@ interface Found {
 }
 
 const MOST = 100;
-/** What an agent cannot go on without, before what it could not finish. */
-const ANSWERS = ["question", "todo_proposal", "compaction"];
-const TROUBLE = ["budget", "budget_warning", "failed_run"];
 const FINISHED = ["finished_run"];
 /** So many requests are on their way at once. */
 const AT_ONCE = 6;
@@ -30,8 +27,7 @@ class Inbox {
     () => this.#letGo(),
     () => [...this.items, ...this.finished].every(({ id }) => this.#receipts.has(id)),
   );
-  /** What needs a person: first what has to be answered, then what failed or is near a limit; each from the oldest on. What is
-   * done keeps its place for a while. */
+  /** What needs a person, of whatever kind, from the oldest on. What is done keeps its place for a while. */
   items = $state.raw<Item[]>([]);
   finished = $state.raw<Item[]>([]);
   /** How many finished runs there are, shown or not. */
@@ -52,16 +48,15 @@ class Inbox {
   /** Read what waits. Throws `ApiError`. */
   async read(): Promise<void> {
     const turn = ++this.#turn;
-    const [answers, trouble, finished]: [Found, Found, Found] = await Promise.all([page(ANSWERS), page(TROUBLE), page(FINISHED)]);
+    const [{ items: needed, total }, finished]: [Found, Found] = await Promise.all([page(NEEDED), page(FINISHED)]);
     if (turn !== this.#turn) return;
-    const needed = [...answers.items, ...trouble.items];
     const below = this.#isBelow();
     this.items = this.#merged(this.items, needed, below);
     this.finished = this.#merged(this.finished, finished.items, false);
     this.held = below ? needed.filter(({ id }) => !this.items.some((one) => one.id === id)).length : 0;
     this.ended = finished.total;
     this.known = true;
-    showCount(answers.total + trouble.total);
+    showCount(total);
   }
 
   open(): Promise<void> {
