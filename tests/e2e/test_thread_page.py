@@ -22,6 +22,13 @@ STORY = """
     steps:
       - answer: [text: "An answer."]
 """
+BUSY = """
+  - says: busy
+    steps:
+      - answer:
+          - error: { kind: overloaded, message: the oven is full, status: 529, times: 2 }
+          - text: The oven is free.
+"""
 
 HOSTILE = """
   - says: hostile
@@ -125,7 +132,7 @@ async def test_hostile_text_is_inert_and_markdown_is_whole(demo: Demo, browser: 
 
 
 async def test_a_message_is_edited_and_sent_again(demo: Demo, browser: Browser) -> None:
-    demo.add_conversation(STORY)
+    demo.add_conversation(STORY + BUSY)
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
@@ -141,6 +148,16 @@ async def test_a_message_is_edited_and_sent_again(demo: Demo, browser: Browser) 
         await until_state(page, "idle")
         posts = page.locator("#conversation .post:not(.superseded *) .post-text")
         await expect(posts).to_have_text(["again"])
+        # What is tried again is one line that counts, in no colour of a state.
+        await send(page, "busy")
+        tries = page.locator("#conversation .note")
+        await tries.filter(has_text="; trying again in").wait_for()
+        await page.wait_for_selector("text=The oven is free.")
+        await expect(tries.locator("summary")).to_have_text(re.compile("^Tried 2 times: .*the oven is full$"))
+        colour = "one => getComputedStyle(one).color"
+        assert await tries.evaluate(colour) == await page.locator(".run-end").last.evaluate(colour)
+        await tries.locator("summary").click()
+        await expect(tries.locator("li")).to_have_text([re.compile("the oven is full; trying again in")] * 2)
         assert complaints.found == []
 
 

@@ -1,6 +1,7 @@
 // What stands in a thread, each kind a class: its fields change while the session goes on, and the views follow.
 
 import type { TerminalText } from "./terminal_text.ts";
+import type { Tries } from "./tries.svelte.ts";
 import type { Interaction, Run, ToolGiven, ToolResult } from "./types.ts";
 import type { Thread } from "./thread.svelte.ts";
 import { oncePerFrame } from "../dom.ts";
@@ -249,14 +250,12 @@ export class Note {
   readonly kind = "note";
   readonly id: string;
   readonly text: string;
-  readonly tone: "" | "warning";
   /** The run that is near a limit, of a note that says so. */
   readonly near: string | null;
 
-  constructor(id: string, text: string, tone: "" | "warning", near: string | null = null) {
+  constructor(id: string, text: string, near: string | null = null) {
     this.id = id;
     this.text = text;
-    this.tone = tone;
     this.near = near;
   }
 }
@@ -277,7 +276,7 @@ export class Fold {
   }
 }
 
-export type Item = Answer | Post | End | Note | Fold;
+export type Item = Answer | Post | End | Note | Tries | Fold;
 
 /** Return the exit code of a command's result: the call succeeded, but its command may have failed. */
 function exitCode(content: string): number {

@@ -4,6 +4,7 @@
 import { Answer, End, Fold, Note, Post, type Call, type Item } from "./items.svelte.ts";
 import { Thread } from "./thread.svelte.ts";
 import { noteOf } from "./notes.ts";
+import { tried } from "./tries.svelte.ts";
 import type { Actions, Frame, Interaction, Message, Run, Superseded, ToolResult } from "./types.ts";
 
 const ROOT = "primary";
@@ -169,6 +170,7 @@ export class SessionStore {
     // The messages of a subagent are read when its thread is opened.
     if (thread !== this.root && !thread.loaded) return;
     const root = thread === this.root;
+    if (tried(frame, thread)) return;
     const answer = (inTheMiddle = true) => this.#answer(payload.messageId, runId, agent, (item) => thread.append(item), inTheMiddle);
     switch (type) {
       case "message.posted":
@@ -204,7 +206,7 @@ export class SessionStore {
         return this.#runEnded(payload, thread);
       default: {
         const note = noteOf(frame);
-        if (note) thread.append(new Note(`${type}-${frame.seq ?? frame.ts}`, note.text, note.tone, type === "budget.warning" ? runId : null));
+        if (note) thread.append(new Note(`${type}-${frame.seq ?? frame.ts}`, note, type === "budget.warning" ? runId : null));
       }
     }
   }
