@@ -73,6 +73,11 @@ async def test_an_edit_in_the_thread_is_reverted_and_a_command_run_again(
     async with open_page(browser, daemon, width=1440) as (page, complaints):
         session = await changed(page)
         written = receipt.read_text()
+        # What the agent edited is said as that: the command has changed a file, too.
+        end = page.locator(".run-end p")
+        await expect(end).to_contain_text("edited 2 files · Changes")
+        await end.get_by_role("button", name="Changes").click()
+        await expect(page.locator("#details .file")).to_have_count(3)
         revert = page.locator('.tool[data-tool="edit.text"]').first.locator(".revert")
         asked = revert.locator("text=Take back all changes of this session in bakery/receipt.py (+2 −2)?")
         # It asks first; Escape leaves the file alone.
