@@ -58,7 +58,7 @@ async def shows_a_run_that_waits(page: Page) -> None:
     for name in ("#message", "#mode", "#stop", "#send", "#resume"):
         assert await page.is_visible(name), name
     assert await page.is_enabled("#message")
-    assert await page.is_hidden("#continue")
+    assert await page.is_hidden("#continue") and await page.is_hidden("#pause")
     assert await page.locator(".run-end").count() == 0
     await page.wait_for_selector(".tool[data-state=waiting]")
 

@@ -42,7 +42,8 @@ export function situationOf(detail: Detail): Situation {
     hides: asks && !waits,
     fresh: state === "idle" && !detail.last_run && !detail.active_run && detail.queued_messages === 0,
     stop: running || state === "queued" || state === "paused",
-    pause: running || waits,
+    // A session that waits is at rest: what it can do is go on.
+    pause: running,
     resume: state === "paused" || state === "queued",
     continue: state === "idle" && CONTINUABLE.has(detail.last_run?.reason ?? ""),
     hint: asks ? (waits ? ASKING_AND_TAKING : ASKING) : (HINTS[state] ?? ""),
