@@ -416,9 +416,8 @@ async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours
         assert "def percent_of(cents: int, percent: int) -> int:" in found[1]
         assert "Return `percent` of `cents`, half a cent rounded up." in found[2]
         assert await grep.locator("mark").first.inner_text() == "def "
-        # A match opens its file at the line.
-        await grep.get_by_role("button", name="Open bakery/money.py at line 4").click()
-        await expect(page.locator(".view-file tr.here")).to_have_attribute("data-line", "4")
+        await grep.locator("a.place").first.click()
+        await expect(page.locator("#details tr.here[data-line='4']")).to_be_in_viewport()
         assert await glob.locator(".file-name").all_inner_texts() == ["bakery/money.py"]
         assert await bash.locator(".tool-result pre span").first.text_content() == "red"
         assert "red plain" in await bash.locator(".tool-result pre").inner_text()

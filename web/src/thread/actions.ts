@@ -1,5 +1,6 @@
 // What somebody can do in the thread, as requests.
 
+import { to } from "../routes.ts";
 import { inAddress } from "../workspace/names.ts";
 import { address, allItems, create, request, type Page, type Schemas } from "../api.ts";
 import type { OpenSession } from "./open_session.ts";
@@ -93,9 +94,12 @@ export class SessionActions implements Actions {
     this.#given.onQuote(text);
   }
 
-  open(what: "changes" | "files", path = "", line = 0): void {
-    const names = path.replace(/^\.\//, "").split("/").map(encodeURIComponent).join("/");
-    location.hash = `#${this.#session.id}/${what}${path ? `/${names}` : ""}${line ? `:${line}` : ""}`;
+  open(what: "changes" | "files", path = ""): void {
+    location.hash = to.place(this.#session.id, what, path.replace(/^\.\//, ""));
+  }
+
+  lineOf(path: string, line: number): string {
+    return to.place(this.#session.id, "files", path, line);
   }
 
   address(id: string): string {

@@ -54,7 +54,9 @@ export interface Actions {
   superseded(by: string | null): Promise<Message[]>;
   messagesOf(run: string): Promise<Message[]>;
   quote(text: string): void;
-  open(what: "changes" | "files", path?: string, line?: number): void;
+  open(what: "changes" | "files", path?: string): void;
+  /** Return the address of a line of a file. */
+  lineOf(path: string, line: number): string;
   address(message: string): string;
   /** A person has the end of a run in view. */
   seen(run: string): void;
