@@ -79,6 +79,7 @@ def _items(uow: UnitOfWork, rows: list[InboxRow], redactor: Redactor) -> list[In
                 budget=_budget(run, used[row.id]) if row.id in used and run is not None else None,
                 summary=_summary(uow, row) if row.kind == "finished_run" else None,
                 error=None if run is None or not run.error else str(run.error.get("message") or "") or None,
+                failure=(run.error or None) if run is not None and row.kind == "failed_run" else None,
             )
         )
     return items

@@ -71,6 +71,9 @@ async def test_questions_failures_and_ends_wait_the_oldest_first(
     assert found[0]["run"]["id"] == ended["payload"]["run_id"]
     assert [one["summary"] for one in found] == ["Done.", None, None]
     assert "the key is wrong" in found[1]["error"]
+    failure = found[1]["failure"]
+    assert (failure["code"], failure["message"]) == ("auth", found[1]["error"])
+    assert [found[at]["failure"] for at in (0, 2)] == [None, None]
     assert found[2]["question"]["request"]["subjects"] == ["a.txt"]
 
     first = (await client.get("/api/v1/inbox", params={"limit": 2})).json()

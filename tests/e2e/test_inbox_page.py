@@ -354,7 +354,10 @@ async def test_a_failed_run_is_retried_with_another_model_on_a_phone(desk: Desk,
         await expect(page.locator("#inbox-count")).to_have_text("1")
         await open_inbox(page)
         card = page.locator(ARTICLES)
-        await expect(card.locator(".why")).to_contain_text("the oven is cold")
+        # It says what failed and what to do as the conversation does; the provider's words stand below.
+        what = "replay refused the request. Its message says why. Try with another model, or look at the "
+        await expect(card.locator(".why")).to_have_text(f"{what}provider's settings.")
+        await expect(card.locator(".said")).to_contain_text("the oven is cold")
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         boxes = await page.evaluate(
             "[...document.querySelectorAll('.inbox *')].map((one) => one.getBoundingClientRect().right)"

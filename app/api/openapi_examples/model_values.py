@@ -137,6 +137,7 @@ FIELDS_OF_MODELS: dict[str, Any] = {
     "AskedCall.name": "shell.bash",
     "InboxItem.budget": None,
     "InboxItem.error": None,
+    "InboxItem.failure": None,
     "InboxItem.project": "shop",
     "InboxItem.proposal": None,
     "InboxItem.run": None,

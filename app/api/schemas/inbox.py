@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -48,6 +48,9 @@ class InboxItem(AnswerModel):
         description="The limits of which 80 % are used, or more, for `budget_warning`."
     )
     error: str | None = Field(description="Why the run failed, for `failed_run`.")
+    failure: dict[str, Any] | None = Field(
+        description="The whole error of the run, as `error` of `GET /runs/{id}`, for `failed_run`."
+    )
     summary: str | None = Field(
         description="The beginning of the agent's last answer, up to 500 characters, for `finished_run`."
     )

@@ -3,13 +3,14 @@
 import { request } from "../api.ts";
 import { words } from "../format.ts";
 import { to } from "../routes.ts";
+import { failureOf } from "../thread/failures.ts";
 import type { Item } from "./inbox.svelte.ts";
 
 const QUESTIONS: Record<string, string> = { permission: "Asks for permission", ask: "Question", question: "Question", form: "Asks for data", plan: "Proposes a plan" };
 const KINDS: Record<Item["kind"], string> = { question: "Question", todo_proposal: "Proposed for the checklist", compaction: "Proposes a shorter context", budget: "Limit reached", budget_warning: "Near its limit", failed_run: "Failed", finished_run: "Finished" };
 const LIMITS: Record<string, string> = { tokens: "tokens", usd: "cost", seconds: "time" };
+/** Why a run was interrupted: nothing failed. */
 const REASONS: Record<string, string> = {
-  stuck: "The agent repeated itself without coming further.",
   daemon_restarted: "The daemon stopped while it ran.",
   max_steps: "It reached its largest number of steps.",
 };
@@ -53,8 +54,9 @@ export function plain(text: string): string {
   return text.replace(/^\s*(#+|>)\s+|^\|.*$/gm, "").replace(/\*\*|`+/g, "").replace(/\n{2,}/g, "\n");
 }
 
-/** Return why a run failed, as a sentence. */
-export function reasonOf({ error, run }: Item): string {
+/** Return what failed and what to do about it, as the conversation says it; of a run that was interrupted, the reason. */
+export function reasonOf({ failure, run }: Item): string {
   const reason = run?.reason ?? "";
-  return error ?? REASONS[reason] ?? (reason ? `It ended: ${words(reason)}.` : "It ended without saying why.");
+  if (failure || run?.state === "failed" || reason === "stuck") return failureOf({ error: failure, reason });
+  return REASONS[reason] ?? (reason ? `It ended: ${words(reason)}.` : "It ended without saying why.");
 }
