@@ -30,6 +30,13 @@ CRUMBS = "".join(
     f"          - tool_call: {{ name: file.create, arguments: {{ path: crumbs/{name}, content: x }} }}\n"
     for name in NAMES
 )
+PARTS = """
+  - says: sweep it
+    steps:
+      - answer:
+          - tool_call: { name: shell.bash, arguments: { command: "make crumbs && make old.crumb" } }
+      - answer: [text: "It is swept."]
+"""
 FIVE = f"""
   - says: five crumbs
     steps:
@@ -58,7 +65,7 @@ ON_CARD = "document.activeElement.matches('.question')"
 @pytest_asyncio.fixture(loop_scope="module")
 async def demo(demo: Demo) -> AsyncIterator[Demo]:
     """The demo, from which the rules of a test are taken away after it."""
-    demo.add_conversation(HOSTILE + FIVE)
+    demo.add_conversation(HOSTILE + FIVE + PARTS)
     yield demo
     daemon = await demo.start()
     async with daemon.client() as client:
@@ -133,6 +140,16 @@ async def test_always_stores_the_rule_that_the_card_shows_where_it_says(demo: De
             f"{rule['permission']} {rule['pattern']}" for rule in rules if rule["action"] == "allow"
         ]
         assert (await api(daemon, f"/sessions/{session_id}/permissions"))["items"] == []
+        # A call of several parts: why it is asked, and why no rule is stored for it.
+        await send(page, "sweep it")
+        assert "asks before shell.bash on any command." in await question(page)
+        await expect(page.locator(".question pre.subject")).to_have_count(3)
+        only = page.locator(".question .once-only")
+        await expect(only).to_contain_text("once only: a rule that you store does not lift a pinned rule")
+        await expect(page.locator(".question [data-answer=always]")).to_have_count(0)
+        await page.wait_for_selector(READY)
+        await page.click(".question [data-answer=once]")
+        await page.wait_for_selector("text=It is swept.")
         assert complaints.found == []
 
 

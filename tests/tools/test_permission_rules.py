@@ -429,6 +429,16 @@ async def test_the_human_is_asked_about_all_that_needs_it_at_once(desk):
     }
 
 
+async def test_each_rule_that_asks_about_a_part_is_a_reason(desk):
+    rules = (rule("shell", "git *", ASKED), rule("shell", "pytest *", ASKED, "manifest"))
+    await desk.with_tools(runner()).ruled(*rules).call("probe.run", command="git push; git pull && pytest -q")
+    (request,) = desk.ports.asked
+    assert request.reason.splitlines() == [
+        "A rule of the operator asks before `shell` on `git *`.",
+        "A rule of the project file asks before `shell` on `pytest *`.",
+    ]
+
+
 @pytest.mark.requirement("authorisation.ask")
 @pytest.mark.parametrize(
     "command",

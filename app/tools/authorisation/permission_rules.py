@@ -92,7 +92,7 @@ def _request(definition: ToolDefinition, asked: list[Judged], context: ToolCallC
         tool=definition.name,
         permission=permissions.pop() if len(permissions) == 1 else definition.name,
         subjects=tuple(dict.fromkeys(subject.text or definition.name for subject in subjects)),
-        reason="\n".join((_asks(*asked[0]), *_inputs(subjects))),
+        reason="\n".join((*dict.fromkeys(_asks(*one) for one in asked), *_inputs(subjects))),
         source="rule",
         suggestions=suggestions_for(subjects, context.rules),
         about=subjects,

@@ -30,8 +30,23 @@ export function sentence({ kind, agent_path: path, request }: Interaction): stri
   return typeof summary === "string" && summary ? `${name} asks: ${summary}` : `${name} asks`;
 }
 
+/** Why nothing can be stored that answers the same question the next time, by who asks. */
+const ONCE: Record<string, string> = {
+  watchdog: "the watchdog names nothing that a rule could be about",
+  hook: "a hook of the project decides about each call anew",
+};
+const UNCERTAIN = "a part of it may mean something else the next time, as with `*` or `$NAME`";
+const PINNED = "a rule that you store does not lift a pinned rule of the project file (`pinned: false` there does)";
+
+/** Return why a call can be allowed once only. */
+export function onceOnly({ source, reason }: PermissionAsked): string {
+  const rules = reason.includes("A rule of the project file") ? `${PINNED}, or ${UNCERTAIN}` : UNCERTAIN;
+  return `It can be allowed once only: ${ONCE[source] ?? rules}.`;
+}
+
 /** Return why a call needs consent, said to the operator. */
 export function because({ source, reason }: PermissionAsked): string {
+  if (!reason.trim()) return source === "watchdog" ? "The watchdog asks before this call." : "A rule asks before this call.";
   return `${source === "watchdog" ? "The watchdog: " : ""}${reason.replace(/^A rule of the operator\b/, "A rule of yours")}`;
 }
 
