@@ -263,7 +263,8 @@ class AsyncChanges:
     ) -> AsyncItems[models.RevertAnswer]:
         """List a session's reverts, newest first.
 
-        Includes undone reverts (`undone_at`).
+        Includes undone reverts (`undone_at`). A read-only token does not get `lines`: a file may hold
+        credentials.
         """
         return self._transport.items(
             Call(

@@ -1213,6 +1213,8 @@ class InboxItem(Model):
     """The limits of which 80 % are used, or more, for `budget_warning`."""
     error: str | None
     """Why the run failed, for `failed_run`."""
+    failure: dict[str, Any] | None
+    """The whole error of the run, as `error` of `GET /runs/{id}`, for `failed_run`."""
     id: str
     kind: Literal[
         "question", "todo_proposal", "compaction", "budget", "budget_warning", "failed_run", "finished_run"
@@ -1963,6 +1965,8 @@ class RevertAnswer(Model):
     hunks: int | None
     """How many hunks were reverted; null for the whole file."""
     id: str
+    lines: list[list[list[Any]]] | None
+    """The lines of each reverted hunk, up to 16 kB; null for a whole file or an old revert."""
     path: str
     session_id: str
     since: str

@@ -2174,7 +2174,8 @@ export interface paths {
         };
         /**
          * List a session's reverts, newest first
-         * @description Includes undone reverts (`undone_at`).
+         * @description Includes undone reverts (`undone_at`). A read-only token does not get `lines`: a file may hold
+         *     credentials.
          */
         get: operations["list_reverts"];
         put?: never;
@@ -5905,6 +5906,13 @@ export interface components {
              * @description Why the run failed, for `failed_run`.
              */
             error: string | null;
+            /**
+             * Failure
+             * @description The whole error of the run, as `error` of `GET /runs/{id}`, for `failed_run`.
+             */
+            failure: {
+                [key: string]: unknown;
+            } | null;
             /** Id */
             id: string;
             /**
@@ -7947,6 +7955,14 @@ export interface components {
             hunks: number | null;
             /** Id */
             id: string;
+            /**
+             * Lines
+             * @description The lines of each reverted hunk, up to 16 kB; null for a whole file or an old revert.
+             */
+            lines: [
+                " " | "-" | "+" | "\\",
+                string
+            ][][] | null;
             /** Path */
             path: string;
             /** Session Id */
