@@ -1,0 +1,1 @@
+export{t as default}from"./CageView-og1efrbb51.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./diff-f83hdywmqs.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./changes-0s3anng6r5.js";

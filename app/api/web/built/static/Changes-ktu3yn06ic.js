@@ -1,0 +1,1 @@
+export{t as default}from"./changes-xaz15dr40s.js";

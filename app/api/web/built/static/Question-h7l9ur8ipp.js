@@ -1,0 +1,1 @@
+export{r as default}from"./questions-bzltsm725y.js";

@@ -1,1 +1,0 @@
-export{r as default}from"./questions-cum7ewyv2a.js";

@@ -1,0 +1,1 @@
+export{n as highlight,r as pieces}from"./highlighting-ooie4hmvty.js";

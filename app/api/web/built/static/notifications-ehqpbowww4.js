@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-jqyoqko9dj.js";

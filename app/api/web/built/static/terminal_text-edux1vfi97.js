@@ -1,1 +1,0 @@
-export{t as TerminalText}from"./terminal_text-lgk89qx9yq.js";
