@@ -96,6 +96,12 @@ async def test_mentions_and_commands_are_found_and_chosen_by_keyboard(demo: Demo
         await field.press_sequentially("/mode full")
         await field.press("Enter")
         await page.wait_for_selector("#session-mode[data-mode=full]")
+        # A word that is mistaken for a command is not sent at once.
+        await field.press_sequentially("/modle full")
+        await field.press("Enter")
+        await expect(page.locator("#composer")).to_contain_text("There is no command /modle.")
+        await expect(field).to_have_value("/modle full")
+        await field.fill("")
         # What is no command is a message.
         await send(page, "/etc/hosts: first question")
         await page.wait_for_selector(".run-end")

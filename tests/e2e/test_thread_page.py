@@ -213,7 +213,18 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         ("shell.bash", {"command": "true"}, '{"stderr":"","exit_code":0}\n', {}),
         ("shell.bash", {"command": "no"}, "Error refused: no", {"isError": True}),
         ("edit.text", {"path": "a.py", "old_string": "ne 9", "new_string": "ne nine"}, '{"path":"a.py"}', {}),
-        ("edit.text", {"path": "b.py", "old_string": "a\u202eb", "new_string": "if c"}, '{"path":"b.py"}', {}),
+        (
+            "edit.text",
+            {"path": "b.py", "old_string": "a\u202eb", "new_string": "if c"},
+            '{"path":"b.py"}',
+            {},
+        ),
+        (
+            "edit.text",
+            {"path": "c.py", "old_string": "a", "new_string": "b"},
+            "Error file_not_read: Read it first.",
+            {"isError": True},
+        ),
         ("todo", {"todos": []}, '{"todos":[{"content":"Read","status":"completed"}]}', {}),
     ]
     async with open_page(browser, daemon) as (page, complaints):
@@ -249,6 +260,12 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         await expect(changes.nth(1).locator(".added .hljs-keyword")).to_have_text("if")
         await expect(changes.nth(1).locator(".removed")).to_contain_text("a⟨U+202E⟩b")
         assert await page.locator(".steps li[data-status=completed] .step-text").inner_text() == "Read"
+        # What was refused is said without its code, and counts as no change.
+        refused = page.locator('.tool[data-tool="edit.text"][data-state=failed]')
+        if await refused.get_attribute("open") is None:
+            await refused.locator("> summary").click()
+        await expect(refused.locator(".edit .failure")).to_have_text("Read it first.")
+        await expect(refused.locator(".plus")).to_have_count(0)
         card = page.locator(".failure-card")
         assert "No key is set." in await card.inner_text()
         assert await card.locator("a").get_attribute("href") == "#settings/providers"

@@ -35,6 +35,7 @@ export function unread(session: Listed): boolean {
 export function sessionWord(session: Stated): string {
   if (asks(session)) return "asks you";
   const run = session.last_run;
+  if (session.state === "idle" && !failed(session)) return !run ? "new" : run.state === "succeeded" ? "done" : words(run.state);
   if (!run || !failed(session)) return words(session.state);
   return run.reason === "stuck" ? "stuck" : run.state;
 }

@@ -40,6 +40,12 @@ export function commandIn(text: string): { command: Command; argument: string } 
   return command ? { command, argument: argument.trim() } : null;
 }
 
+/** Return the name of a command that there is not, null for a text that names none. A path is no command. */
+export function unknownIn(text: string): string | null {
+  const name = /^\/([\w-]+)(?=\s|$)/.exec(text)?.[1];
+  return name && !COMMANDS.some((one) => one.name === name) ? name : null;
+}
+
 /** Carry a command out, or say why it cannot be now. The field is empty then. */
 export async function carryOut(composer: ComposerState, command: Command, argument = ""): Promise<void> {
   composer.text = "";

@@ -1,7 +1,7 @@
 // What the composer fetches when somebody needs it first.
 
 export { default as AttachmentList } from "./AttachmentList.svelte";
-export { carryOut, commandIn } from "./commands.ts";
+export { carryOut, commandIn, unknownIn } from "./commands.ts";
 export { Completion, type Suggestion } from "./completion.svelte.ts";
 export { default as Popups } from "./Popups.svelte";
 export { default as QueueTray } from "./QueueTray.svelte";

@@ -16,6 +16,11 @@ export function parsed(content: string): Parsed {
   }
 }
 
+/** Return what the error of a call says, without its code. */
+export function refusal(content: string): string {
+  return content.replace(/^Error [a-z0-9_]+: /, "");
+}
+
 /** Return the named values that say something: neither empty nor only what was sent. */
 export function telling(head: Record<string, any>, given: any): [string, any][] {
   return Object.entries(head).filter(([key, value]) => value !== "" && !(given && typeof given === "object" && given[key] === value));

@@ -1,1 +1,0 @@
-export{t as default}from"./CageView-og1efrbb51.js";

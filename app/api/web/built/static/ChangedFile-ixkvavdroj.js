@@ -1,1 +1,0 @@
-export{n as default}from"./diff-n1wh8pz2l4.js";

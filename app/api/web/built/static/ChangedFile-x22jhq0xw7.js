@@ -1,0 +1,1 @@
+export{n as default}from"./diff-i4eeqqj4cg.js";

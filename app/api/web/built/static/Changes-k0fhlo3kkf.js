@@ -1,0 +1,1 @@
+export{t as default}from"./changes-c6h75i83jj.js";

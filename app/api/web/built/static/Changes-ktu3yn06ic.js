@@ -1,1 +1,0 @@
-export{t as default}from"./changes-xaz15dr40s.js";

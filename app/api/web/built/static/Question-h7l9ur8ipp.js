@@ -1,1 +1,0 @@
-export{r as default}from"./questions-bzltsm725y.js";

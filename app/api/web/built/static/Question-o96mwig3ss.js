@@ -1,0 +1,1 @@
+export{r as default}from"./questions-f68i11u04i.js";

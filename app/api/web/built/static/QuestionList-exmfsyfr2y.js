@@ -1,0 +1,1 @@
+export{n as default}from"./questions-f68i11u04i.js";

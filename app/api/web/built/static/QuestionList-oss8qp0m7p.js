@@ -1,1 +1,0 @@
-export{n as default}from"./questions-bzltsm725y.js";

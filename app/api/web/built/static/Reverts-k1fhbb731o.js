@@ -1,0 +1,1 @@
+export{t as default}from"./diff-i4eeqqj4cg.js";

@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-ooie4hmvty.js";

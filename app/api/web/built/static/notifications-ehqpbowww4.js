@@ -1,1 +1,0 @@
-export{o as tell}from"./notifications-jqyoqko9dj.js";

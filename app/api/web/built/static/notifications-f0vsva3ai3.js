@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-hwo0lnzrk6.js";

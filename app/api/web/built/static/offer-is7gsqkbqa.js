@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-hwo0lnzrk6.js";
