@@ -135,7 +135,7 @@ async def test_one_of_two_changes_is_found_and_reverted_with_two_clicks_and_rest
         await changed(page)
         both = receipt.read_text()
         await expect(page.locator(".group").first).to_have_text("primary")
-        await expect(row(page, "made.txt").locator(".mark")).to_have_text("command")
+        await expect(row(page, "made.txt").locator(".mark")).to_have_text("others")
         await expect(row(page, "bakery/receipt.py").locator(".mark")).to_have_count(0)
         await page.evaluate(COUNTED)
         await row(page, "bakery/receipt.py").locator(".file-head").click()

@@ -107,6 +107,10 @@ async def test_a_long_session_is_read_from_its_end_and_a_link_finds_its_beginnin
         await expect(page.locator(f'[data-id="{first}"]')).to_have_class(re.compile(r"\bmarked\b"))
         await page.click("#to-end")
         await expect(page.locator("#conversation .run-end").last).to_be_in_viewport()
+        # An address that names what is not there says so.
+        await page.goto(f"{daemon.url}/#{session}/msg_01JZ0000000000000000000000")
+        await page.reload()
+        await expect(page.locator(".notice")).to_contain_text("is not in this conversation")
         assert complaints.found == []
 
 

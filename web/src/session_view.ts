@@ -95,6 +95,7 @@ export class SessionView {
       onError: (error) => this.#trouble(id, error),
     });
     this.#session = opened;
+    const focused = document.activeElement;
     byId("conversation").setAttribute("aria-busy", "true");
     try {
       await opened.open();
@@ -106,7 +107,8 @@ export class SessionView {
       this.details.show(opened);
       this.#suggestions();
       this.scroll.toEnd();
-      if (!(await this.#showNamed())) this.composer.focus();
+      // Where a person has put the focus meanwhile, it stays.
+      if (!(await this.#showNamed()) && [focused, document.body].includes(document.activeElement)) this.composer.focus();
       if (this.#first && this.conversation.empty) this.composer.suggest(this.#first);
       this.#first = "";
     } catch (error) {
@@ -122,7 +124,9 @@ export class SessionView {
   async #showNamed(): Promise<boolean> {
     const [session, id] = location.hash.slice(1).split("/");
     if (!id || !/^(msg|run)_\w+$/.test(id) || session !== this.#session?.id) return false;
-    return this.conversation.show(id);
+    const shown = await this.conversation.show(id);
+    if (!shown && session === this.#session?.id) this.page.failed(new Error("What the address names is not in this conversation."));
+    return shown;
   }
 
   #sent(): void {

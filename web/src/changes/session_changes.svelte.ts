@@ -9,7 +9,7 @@ export type Change = Schemas["ChangeAnswer"];
 export type Diff = Schemas["ChangeDiffAnswer"];
 
 const PAGE = 100;
-const OTHERS = "Commands and people";
+const OTHERS = "Commands, people, other sessions";
 /** Reading again what changes all the time. */
 const PAUSE = 400;
 
