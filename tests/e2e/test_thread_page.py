@@ -207,6 +207,10 @@ async def stored(
     await page.wait_for_selector(".run-end")
 
 
+STEPPED = """{"state":"stopped","location":{"path":"a.py","line":3,"function":"add"},
+"changed":[{"name":"count","value":"2","was":"1"},{"name":"word","value":"'new'"}]}""".replace("\n", "")
+
+
 async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     output = "\n".join(f"\x1b[3{at % 7}mline {at}\x1b[0m" for at in range(40))
@@ -229,6 +233,7 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
             "Error file_not_read: Read it first.",
             {"isError": True},
         ),
+        ("debug.step", {"action": "step_over"}, STEPPED, {}),
         ("todo", {"todos": []}, '{"todos":[{"content":"Read","status":"completed"}]}', {}),
     ]
     async with open_page(browser, daemon) as (page, complaints):
@@ -264,6 +269,11 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         await expect(changes.nth(1).locator(".added .hljs-keyword")).to_have_text("if")
         await expect(changes.nth(1).locator(".removed")).to_contain_text("a⟨U+202E⟩b")
         assert await page.locator(".steps li[data-status=completed] .step-text").inner_text() == "Read"
+        # What changed since the last stop is shown, with what it was.
+        debug = page.locator('.tool[data-tool="debug.step"]')
+        if await debug.get_attribute("open") is None:
+            await debug.locator("> summary").click()
+        await expect(debug.locator(".pairs dd")).to_have_text(["1 → 2", "'new'"])
         # What was refused is said without its code, and counts as no change.
         refused = page.locator('.tool[data-tool="edit.text"][data-state=failed]')
         if await refused.get_attribute("open") is None:
