@@ -38,7 +38,7 @@ class ChangeAnswer(AnswerModel):
     note: str | None = Field(description="The reason why lines are not counted.")
     by: list[EditAnswer] = Field(description="The newest 50 calls of agents that wrote it, the oldest first.")
     others: bool = Field(
-        description="Whether a command, a person or another session changed it, too: `by` does not explain all."
+        description="Whether a command, a person or another session changed it, too: `by` does not say all."
     )
 
 
