@@ -41,8 +41,8 @@ class Ledger:
             self.runs.add(answer["run"]["id"])
 
     def received(self, frame: Frame, text: str) -> None:
-        """A client got this frame. The answer to one of its own is no part of the log: a daemon that was killed
-        before it answered has it say that the outcome is unknown."""
+        """A client got this frame. The answer to one of its own is no part of the log: it says that the
+        outcome is unknown when a daemon was killed before it answered."""
         if frame["type"] in ("sync", "resync", "error"):
             return
         self.highest_seq = max(self.highest_seq, frame["seq"])
