@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.axe import read_axe, violations
+from tests.driver.browser import new_session, open_page, send, until_ready, until_state
 from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.family import Cast, agent, calling, write_family
-from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_script import Hold, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,6 +25,8 @@ FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": a
 LEAD, CODER = (
     f'.delegation[data-agent="primary.subagents.{path}"]' for path in ("lead", "lead.subagents.coder")
 )
+
+OPEN = 'a:text("Open beside")'
 
 
 @pytest.mark.requirement("delegation.stream")
@@ -74,4 +78,98 @@ async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path, br
                 assert "Everything" in await root_cage.locator(".cage dd").inner_text()
                 assert not complaints.found
         finally:
+            await daemon.kill()
+
+
+async def reads(page: Page, text: str) -> None:
+    """Wait until the lead says this beside the conversation. Its card stays folded."""
+    await expect(page.locator(".beside .answer")).to_have_text(re.compile(text))
+    assert await page.locator(LEAD).get_attribute("open") is None
+
+
+async def is_beside(page: Page, lead: bool) -> None:
+    await expect(page.locator(".beside")).to_have_count(int(lead))
+    await expect(page.locator("#tab-agent")).to_have_count(int(lead))
+
+
+@pytest.mark.requirement("delegation.stream")
+async def test_a_subagent_stands_beside_the_conversation(tmp_path: Path, browser: Browser) -> None:
+    axe = read_axe(tmp_path / "packages")
+    first, second = Hold(), Hold()
+    cast = Cast()
+    cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
+    cast.script("lead", Reply((Text("One."), first, Text(" Two."), second, Text(" Three."))))
+    root = write_family(tmp_path / "family", FAMILY)
+    async with FakeProvider(cast.respond) as model:
+        config = write_config(tmp_path / "config.toml", model.port)
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        try:
+            async with open_page(browser, daemon) as (page, complaints):
+                session = await new_session(page)
+                await send(page, "Please")
+                # It is read while it is written, also after a reload in the middle.
+                await page.click(OPEN)
+                await reads(page, r"One\.")
+                run = await page.locator(LEAD).get_attribute("data-run")
+                address = f"{daemon.url}/#{session}/agents/{run}"
+                assert page.url == address
+                head = page.get_by_role("region", name="Agent lead").locator("> header")
+                await expect(head).to_contain_text("lead it")
+                await expect(head).to_contain_text("running")
+                first.gate.set()
+                await reads(page, r"One\. Two\.")
+                await page.reload()
+                await reads(page, r"One\. Two\.")
+                second.gate.set()
+                await reads(page, r"One\. Two\. Three\.")
+                await until_state(page, "idle")
+                await expect(head).to_contain_text("succeeded")
+                await expect(head.locator("[data-act=stop-agent]")).to_have_count(0)
+                assert await violations(page, axe) == []
+
+                # The other tabs are there, and the way back from them.
+                await page.click("#tab-files")
+                await expect(page.locator(".beside")).to_have_count(0)
+                await page.click("#tab-agent")
+                await reads(page, "Three")
+                await page.click("#tab-files")
+                await page.click(OPEN)
+                await reads(page, "Three")
+
+                # Back closes it and forward opens it. Who closes it goes on at the tab before it.
+                await page.go_back()
+                await is_beside(page, False)
+                assert page.url == f"{daemon.url}/#{session}"
+                await expect(page.locator("#tab-files")).to_have_attribute("aria-selected", "true")
+                await page.go_forward()
+                await reads(page, "Three")
+                await page.click("[data-act=close-agent]")
+                await is_beside(page, False)
+                await expect(page.locator("#tab-files")).to_be_focused()
+                assert complaints.found == []
+
+                await page.goto(f"{address}0")
+                await expect(page.locator(".beside [role=alert]")).to_have_text(
+                    "This session has no such subagent."
+                )
+                assert all("404" in one for one in complaints.found)
+            # On a phone it lies over the conversation.
+            async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
+                await page.goto(address)
+                await until_ready(page)
+                await reads(page, "Three")
+                box = await page.locator("#details").bounding_box()
+                assert box and (box["x"], box["width"]) == (0, 390)
+                assert await page.evaluate("document.documentElement.scrollWidth") == 390
+                await page.click("#close-details")
+                await expect(page.locator("#details")).to_be_hidden()
+                await page.click(OPEN)
+                await reads(page, "Three")
+                assert await violations(page, axe) == []
+                await page.click("[data-act=close-agent]")
+                await expect(page.locator("#details")).to_be_hidden()
+                assert complaints.found == []
+        finally:
+            first.gate.set()
+            second.gate.set()
             await daemon.kill()

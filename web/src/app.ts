@@ -109,8 +109,15 @@ async function openAddress(): Promise<void> {
 
 /** Show what the address names beside the conversation. */
 function openPlace({ place }: Route<"session">): void {
-  sessions.details.go(place);
+  const closes = sessions.details.go(place);
   if (place) panels.show("details", true);
+  else if (closes) panels.closeOver(["details"]);
+}
+
+/** A link to the address that is open shows its place again, which may be closed or behind another tab. */
+function openAgain(event: MouseEvent): void {
+  const link = (event.target as Element).closest?.("a");
+  if (link?.hash === location.hash && route.view === "sessions" && route.place) openPlace(route);
 }
 
 /** Return the route with a project: the one that was looked at last, else the first. */
@@ -164,6 +171,7 @@ function wire(): void {
   buildShell(sidebar, panels, failed);
   byId("skip").addEventListener("click", () => (view.hidden ? findById("message") : view)?.focus());
   addEventListener("hashchange", openAddress);
+  document.addEventListener("click", openAgain);
   addEventListener("focus", countAgain);
 }
 

@@ -1,6 +1,6 @@
 // Addresses within the page: what the part after `#` names, and how it is written.
 
-import type { Place } from "./workspace/types.ts";
+import type { FilePlace, Place } from "./workspace/types.ts";
 
 const SESSION = /^ses_/;
 
@@ -39,6 +39,8 @@ export function routeOf(hash: string): Route {
 
 /** Return what an address of a session names beside the conversation, null for nothing. */
 function placeOf(path: string): Place | null {
+  const [, run] = /^ses_[^/]*\/agents\/(run_\w+)$/.exec(path) ?? [];
+  if (run) return { tab: "agent", run };
   const [, tab, names = "", line] = /^ses_[^/]*\/(files|changes)(?:\/(.*?)(?::(\d+))?)?$/.exec(path) ?? [];
   if (tab !== "files" && tab !== "changes") return null;
   return { tab, path: names ? names.split("/").map(decoded).join("/") : null, line: line ? Number(line) : null };
@@ -54,9 +56,9 @@ function issueRoute([named, which = ""]: string[], query: URLSearchParams): Rout
 export const to = {
   inbox: () => "#inbox",
   session: (id?: string | null) => `#${id ?? ""}`,
-  /** A message, a run or a question of a session. */
+  /** A message, a run or a question of a session; `agents/` and a run opens a subagent beside the conversation. */
   at: (session: string, id: string) => `#${session}/${id}`,
-  place: (session: string, tab: Place["tab"], path = "", line = 0) => `#${session}/${tab}${path ? `/${path.split("/").map(encodeURIComponent).join("/")}` : ""}${line ? `:${line}` : ""}`,
+  place: (session: string, tab: FilePlace["tab"], path = "", line = 0) => `#${session}/${tab}${path ? `/${path.split("/").map(encodeURIComponent).join("/")}` : ""}${line ? `:${line}` : ""}`,
   issues: (project: string, { status = "", search = "" } = {}) => {
     const query = new URLSearchParams(Object.entries({ status, search }).filter(([, value]) => value));
     return `#issues/${encodeURIComponent(project)}${query.size ? `?${query}` : ""}`;

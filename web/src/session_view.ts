@@ -1,7 +1,7 @@
 // The view of the open session: conversation, questions, message field, details.
 
 import { Composer } from "./composer/composer.ts";
-import { Conversation } from "./thread/conversation.ts";
+import { Conversation } from "./thread/conversation.svelte.ts";
 import type { Schemas } from "./api.ts";
 import { byId, findById, h } from "./dom.ts";
 import { lazily } from "./lazy.ts";

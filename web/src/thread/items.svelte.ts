@@ -32,6 +32,12 @@ export class Call {
     this.given = given;
   }
 
+  /** It started a subagent. */
+  begins(thread: Thread): void {
+    this.child = thread;
+    thread.call = this;
+  }
+
   wait(): void {
     this.#become("waiting", "waits for an answer");
   }

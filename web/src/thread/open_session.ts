@@ -5,7 +5,7 @@ import { address, request, socketAddress, type Page, type Schemas } from "../api
 import { goneWords } from "../gone.ts";
 import { loadViews } from "./loaded.svelte.ts";
 import { Stream } from "../../../clients/typescript/src/stream.js";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "./conversation.svelte.ts";
 import type { Frame, Message, Run, Superseded } from "./types.ts";
 
 /** What fills a large screen, with the calls between. */

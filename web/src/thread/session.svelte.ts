@@ -93,22 +93,32 @@ export class SessionStore {
     }
   }
 
-  /** Read the messages of a subagent, when its thread is opened. */
+  /** Return the thread of a subagent's run, as far as that is known. */
+  threadOf(runId: string): Thread | undefined {
+    return this.#threads.get(runId);
+  }
+
+  /** Unfold the thread of a subagent. */
   async openThread(thread: Thread): Promise<void> {
     thread.open = true;
-    if (thread.loaded || thread.runId === null || this.#held.has(thread.runId)) return;
+    if (!(await this.readThread(thread))) thread.open = false;
+  }
+
+  /** Read the messages of a subagent, once. Returns whether that went well. */
+  async readThread(thread: Thread): Promise<boolean> {
+    if (thread.loaded || thread.runId === null || this.#held.has(thread.runId)) return true;
     this.#held.set(thread.runId, []);
     try {
       const messages = await this.actions.messagesOf(thread.runId);
       for (const message of messages) this.#store(message, (item) => thread.append(item));
       thread.loaded = true;
     } catch (error) {
-      thread.open = false;
       this.actions.failed(error);
     }
     const held = this.#held.get(thread.runId) ?? [];
     this.#held.delete(thread.runId);
     if (thread.loaded) for (const frame of held) this.#apply(frame);
+    return thread.loaded;
   }
 
   /** Read what was taken out, when its fold is opened. */
@@ -234,7 +244,7 @@ export class SessionStore {
     this.#threads.set(runId, thread);
     this.#newest.set(agent, thread);
     const call = this.#call(parent, callId);
-    if (call) call.child = thread;
+    if (call) call.begins(thread);
     else this.#children.set(callKey(parent, callId), thread);
     return thread;
   }
@@ -277,7 +287,7 @@ export class SessionStore {
     this.#calls.set(key, call);
     const [result, child, asked] = [this.#results.get(key), this.#children.get(key), this.#asked.get(key)];
     if (result) call.finish(result);
-    if (child) call.child = child;
+    if (child) call.begins(child);
     if (asked) call.answered = asked;
     for (const known of [this.#results, this.#children, this.#asked]) known.delete(key);
   }

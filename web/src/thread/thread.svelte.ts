@@ -1,6 +1,6 @@
 // The thread of one agent: its items in short stretches, so that those far from the screen can leave the page.
 
-import type { Item } from "./items.svelte.ts";
+import type { Call, Item } from "./items.svelte.ts";
 import type { Run } from "./types.ts";
 
 const STRETCH = 12;
@@ -26,6 +26,8 @@ export class Thread {
   more = $state(false);
   /** Of a subagent: its run, whether its thread is open, and whether its messages were read. */
   run = $state.raw<Partial<Run> | null>(null);
+  /** Of a subagent: the call that started it, once it was read. */
+  call = $state.raw<Call | null>(null);
   open = $state(false);
   loaded = $state(false);
   #made = 0;

@@ -57,7 +57,8 @@ export interface Actions {
   open(what: "changes" | "files", path?: string): void;
   /** Return the address of a line of a file. */
   lineOf(path: string, line: number): string;
-  address(message: string): string;
+  /** Return the address of something in the session. */
+  address(what: string): string;
   /** A person has the end of a run in view. */
   seen(run: string): void;
   /** A person has in view that a run is near a limit. */

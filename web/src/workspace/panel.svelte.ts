@@ -13,7 +13,8 @@ export const TABS = {
   session: "Session",
 } as const;
 
-export type Tab = keyof typeof TABS;
+/** The tabs that are always there, and the one of a subagent while the address names it. */
+export type Tab = keyof typeof TABS | "agent";
 
 export interface Handlers {
   onError: (error: unknown) => void;
@@ -28,12 +29,16 @@ export class Panel {
   session = $state.raw<OpenSession | null>(null);
   detail = $state.raw<OpenSession["detail"]>(null);
   place = $state.raw<Place | null>(null);
+  /** The run of the subagent that is open beside. */
+  readonly agent = $derived(this.place?.tab === "agent" ? this.place.run : null);
   trouble = $state.raw<Refusal | null>(null);
   /** How many files the session has changed, as far as that is known. */
   changed = $state<number | null>(null);
   /** Counts what asks for the tab to be drawn again. */
   drawn = $state(0);
   readonly handlers: Handlers;
+  /** The tab before that of a subagent. */
+  #before: Tab = "changes";
   #following = new Set<(frame: Frame) => void>();
 
   constructor(handlers: Handlers) {
@@ -63,7 +68,15 @@ export class Panel {
     return () => this.#following.delete(follow);
   }
 
+  /** Open what an address names; null leaves the tab as it is, unless that is of a subagent. */
+  go(place: Place | null): void {
+    this.place = place;
+    if (place) this.choose(place.tab);
+    else if (this.tab === "agent") this.choose(this.#before);
+  }
+
   choose(tab: Tab): void {
+    if (tab !== "agent") this.#before = tab;
     this.tab = tab;
     this.trouble = null;
   }

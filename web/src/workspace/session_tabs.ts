@@ -36,7 +36,7 @@ export class SessionTabs {
   }
 
   async draw(tab: Tab): Promise<void> {
-    if (tab === "changes" || tab === "files") return;
+    if (tab === "changes" || tab === "files" || tab === "agent") return;
     const turn = (this.#turn += 1);
     try {
       const content = await this[`_${tab}` as const](this.session);

@@ -1,6 +1,7 @@
 // What the panel knows of the page around it.
 
 import type { components } from "../../../clients/typescript/src/generated/routes.ts";
+import type { SessionStore } from "../thread/session.svelte.ts";
 
 export type Schemas = components["schemas"];
 
@@ -10,6 +11,7 @@ export interface OpenSession {
   readonly path: string;
   detail: Schemas["SessionDetail"] | null;
   refresh(): Promise<void>;
+  readonly conversation: { readonly store: SessionStore | null };
 }
 
 /** An event of the session's stream. */
@@ -19,10 +21,18 @@ export interface Frame {
 }
 
 /** What an address names beside the conversation. */
-export interface Place {
+export type Place = FilePlace | AgentPlace;
+
+export interface FilePlace {
   tab: "changes" | "files";
   path: string | null;
   line: number | null;
+}
+
+/** A run of a subagent. */
+export interface AgentPlace {
+  tab: "agent";
+  run: string;
 }
 
 /** A refusal, as `ApiError` has it. */

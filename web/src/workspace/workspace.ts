@@ -47,9 +47,10 @@ export class Details {
     this.#panel.drawn += 1;
   }
 
-  /** Open what an address names; null leaves the tab as it is. */
-  go(place: Place | null): void {
-    this.#panel.place = place;
-    if (place) this.#panel.choose(place.tab);
+  /** Open what an address names. Returns whether that closes a subagent, which is what lay over the page then. */
+  go(place: Place | null): boolean {
+    const had = this.#panel.agent !== null;
+    this.#panel.go(place);
+    return had && this.#panel.agent === null;
   }
 }

@@ -20,8 +20,9 @@ export class Conversation {
   readonly root: HTMLElement;
   readonly waiting: HTMLElement;
   readonly scroll: Follower;
+  /** What is known of the open session; another one once everything was read again. */
+  store = $state.raw<SessionStore | null>(null);
   readonly #given: Given;
-  #store: SessionStore | null = null;
   #mounted: Record<string, unknown>[] = [];
 
   constructor(root: HTMLElement, waiting: HTMLElement, given: Given) {
@@ -32,13 +33,13 @@ export class Conversation {
   }
 
   get empty(): boolean {
-    return this.#store?.empty ?? true;
+    return this.store?.empty ?? true;
   }
 
   clear(): void {
     for (const one of this.#mounted) void unmount(one);
     this.#mounted = [];
-    this.#store = null;
+    this.store = null;
     this.root.replaceChildren();
     this.waiting.replaceChildren();
   }
@@ -48,7 +49,7 @@ export class Conversation {
     const store = new SessionStore({ actions: this.#given.actions, onGap: this.#given.onGap });
     store.load(stored);
     this.clear();
-    this.#store = store;
+    this.store = store;
     const onOlder = () => this.#given.onOlder().catch(this.#given.actions.failed);
     this.#mounted = [
       mount(ThreadView, { target: this.root, props: { store, thread: store.root, onOlder } }),
@@ -59,41 +60,41 @@ export class Conversation {
   /** Put older messages above what is shown, which stays where it is. */
   async older(messages: Message[], more: boolean): Promise<void> {
     await this.scroll.keepPlace(async () => {
-      this.#store?.older(messages, more);
+      this.store?.older(messages, more);
       await tick();
     });
   }
 
   knows(runId: string): boolean {
-    return this.#store?.knows(runId) ?? true;
+    return this.store?.knows(runId) ?? true;
   }
 
   know(runs: Run[]): void {
-    this.#store?.know(runs);
+    this.store?.know(runs);
   }
 
   asks(question: Interaction): void {
-    this.#store?.asks(question);
+    this.store?.asks(question);
   }
 
   answered(question: Interaction): void {
-    this.#store?.answered(question);
+    this.store?.answered(question);
   }
 
   interrupted(): void {
-    this.#store?.interrupted();
+    this.store?.interrupted();
   }
 
   frame(frame: Frame): void {
-    this.#store?.frame(frame);
+    this.store?.frame(frame);
   }
 
   /** Bring a message or the end of a run into view, and mark it. Older messages are read until it is there. */
   async show(id: string): Promise<boolean> {
-    const store = this.#store;
+    const store = this.store;
     while (store && !store.root.stretchOf(id)) {
       if (!store.root.more || !(await this.#given.onOlder())) break;
-      if (store !== this.#store) return false;
+      if (store !== this.store) return false;
     }
     const stretch = store?.root.stretchOf(id);
     if (!store || !stretch) return false;
