@@ -295,7 +295,7 @@ class ChangeAnswer(Model):
     old_path: str | None
     """The earlier name of a renamed file."""
     others: bool
-    """Whether a command or a person changed the file, too: `by` does not explain all of it."""
+    """Whether a command, a person or another session changed it, too: `by` does not say all."""
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]
@@ -325,7 +325,7 @@ class ChangeDiffAnswer(Model):
     old_text: str | None
     """With `content`: the whole text, up to 1 MB."""
     others: bool
-    """Whether a command or a person changed the file, too: `by` does not explain all of it."""
+    """Whether a command, a person or another session changed it, too: `by` does not say all."""
     path: str
     """Relative to the session's root. A path that is not UTF-8, or has control characters, is `~bytes:` and its bytes in URL-safe base64."""
     status: Literal["added", "modified", "deleted", "renamed", "mode"]

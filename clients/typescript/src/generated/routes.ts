@@ -3590,7 +3590,7 @@ export interface components {
             old_path: string | null;
             /**
              * Others
-             * @description Whether a command or a person changed the file, too: `by` does not explain all of it.
+             * @description Whether a command, a person or another session changed it, too: `by` does not say all.
              */
             others: boolean;
             /**
@@ -3657,7 +3657,7 @@ export interface components {
             old_text: string | null;
             /**
              * Others
-             * @description Whether a command or a person changed the file, too: `by` does not explain all of it.
+             * @description Whether a command, a person or another session changed it, too: `by` does not say all.
              */
             others: boolean;
             /**
