@@ -1,1 +1,0 @@
-export{t as default}from"./changes-c6h75i83jj.js";

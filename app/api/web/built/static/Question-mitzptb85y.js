@@ -1,0 +1,1 @@
+export{r as default}from"./questions-c8qbjo5rhs.js";

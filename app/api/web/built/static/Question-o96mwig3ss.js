@@ -1,1 +1,0 @@
-export{r as default}from"./questions-f68i11u04i.js";

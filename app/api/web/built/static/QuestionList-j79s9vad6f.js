@@ -1,0 +1,1 @@
+export{n as default}from"./questions-c8qbjo5rhs.js";

@@ -1,0 +1,1 @@
+export{t as highlightedLines}from"./highlighting-dbk1b06g19.js";

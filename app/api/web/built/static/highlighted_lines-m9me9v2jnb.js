@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-dolp8otpxg.js";

@@ -1,1 +1,0 @@
-export{o as tell}from"./notifications-hwo0lnzrk6.js";

@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-mks5e4t32g.js";

@@ -1,1 +1,0 @@
-export{t as offer}from"./notifications-hwo0lnzrk6.js";

@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-mks5e4t32g.js";
