@@ -273,7 +273,7 @@ async def test_each_tool_has_a_view_of_its_own(demo: Demo, browser: Browser) -> 
         debug = page.locator('.tool[data-tool="debug.step"]')
         if await debug.get_attribute("open") is None:
             await debug.locator("> summary").click()
-        await expect(debug.locator(".pairs dd")).to_have_text(["1 → 2", "'new'"])
+        await expect(debug.locator(".debug .pairs dd")).to_have_text(["1 → 2", "'new'"])
         # What was refused is said without its code, and counts as no change.
         refused = page.locator('.tool[data-tool="edit.text"][data-state=failed]')
         if await refused.get_attribute("open") is None:
