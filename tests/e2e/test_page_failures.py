@@ -79,7 +79,7 @@ async def test_a_failed_or_stuck_run_is_reported_in_the_list_in_words_and_by_its
         await send(page, "bake it")
         await page.wait_for_selector("text=It is baked.")
         await page.wait_for_selector(f".session[data-key={bad}]:not([data-failed])[data-state=idle]")
-        await expect(page.locator("#state")).to_have_text("idle")
+        await expect(page.locator("#state")).to_have_text("done")
         await send(page, "burn it")
         await page.wait_for_selector(f".session[data-key={bad}][data-failed]")
         await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")

@@ -117,7 +117,7 @@ async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo, b
         await page.wait_for_selector(f"{EDIT}[data-state=done]")
         await until_state(page, "idle")
         await expect(page.locator(".question, .session[data-asking]")).to_have_count(0)
-        assert await page.inner_text("#state") == "idle"
+        await expect(page.locator("#state")).to_have_text("done")
         assert complaints.found == []
     code, output = await demo.tests()
     assert code == 0, output

@@ -82,7 +82,7 @@ async def test_a_message_waits_with_the_question_and_the_answer_lets_the_same_ru
         await page.click(".question [data-answer=once]")
         await page.wait_for_selector("text=It is baked.")
         await until_state(page, "idle")
-        assert await page.inner_text("#state") == "idle"
+        await expect(page.locator("#state")).to_have_text("done")
         assert await page.is_hidden("#hint") and await page.is_hidden("#stop")
         await expect(page.locator("#queue li")).to_have_count(0)
         assert await page.locator(".tool[data-state=done]").count() == 1
@@ -126,7 +126,7 @@ async def test_stop_ends_the_waiting_run_and_holds_what_was_queued(demo: Demo, b
         await page.wait_for_selector(".question", state="detached")
         await page.wait_for_selector(".tool[data-state=failed]", state="attached")
         await page.wait_for_selector(".run-end[data-state=cancelled]")
-        assert await page.inner_text("#state") == "idle"
+        await expect(page.locator("#state")).to_have_text("cancelled")
         assert await page.is_hidden("#stop") and await page.is_hidden("#hint")
         (run,) = (await api(daemon, f"/sessions/{session}/runs"))["items"]
         assert run["state"] == "cancelled"
