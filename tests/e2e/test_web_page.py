@@ -152,7 +152,7 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Brow
         )
         await page.wait_for_selector(".run-end")
         await send(page, "hostile")
-        await page.wait_for_selector("text=done")
+        await page.wait_for_selector("#conversation .markdown >> text=done")
         for _ in ("live", "stored"):
             foreign = ":is(img, script, iframe, svg, b, u, i):not(#composer *)"
             assert await page.locator(f".middle {foreign}").count() == 0
@@ -167,7 +167,7 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Brow
             assert "owned" not in await page.title()
             assert await page.title() != "mine"
             await page.reload()
-            await page.wait_for_selector("text=done")
+            await page.wait_for_selector("#conversation .markdown >> text=done")
         await page.click("#tab-audit")
         await page.wait_for_selector(".audit-row")
         assert await page.locator("#details :is(img, script, svg)").count() == 0
