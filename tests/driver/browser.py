@@ -5,6 +5,7 @@ Owns: starting the browser, signing it in, the list of complaints. Never: what a
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -145,6 +146,14 @@ async def choose_mode(page: Page, mode: str) -> None:
     """Give the open session another mode."""
     await page.click("#session-mode")
     await page.click(f".popup [role=option][data-value={mode}]")
+
+
+async def until_true(page: Page, expression: str) -> None:
+    """Wait until the page says that an expression is true. `wait_for_function` evaluates text in the page
+    when it is not true at once, which the page's policy forbids."""
+    async with asyncio.timeout(WAIT_MS / 1000):
+        while not await page.evaluate(expression):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def until_state(page: Page, state: str) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from playwright.async_api import Browser, Request, Route, expect
 
-from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.browser import new_session, open_page, send, until_state, until_true
 from tests.driver.demo_daemon import Demo
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
@@ -74,7 +74,7 @@ async def test_a_finished_answer_is_not_shown_as_it_is_written_but_for_a_long_wa
         await page.route(FORMATS, late)
         await page.reload()
         await expect(page.locator(".answer .plain-text")).to_have_text("It is **all** done.")
-        await page.wait_for_function("window.raw.painted !== null")
+        await until_true(page, "window.raw.painted !== null")
         seen = await page.evaluate("window.raw")
         # What is first seen in a frame may have been there since the one before.
         assert seen["painted"] - seen["first"] >= 200

@@ -355,7 +355,7 @@ async def test_a_failed_run_is_retried_with_another_model_on_a_phone(desk: Desk,
         await open_inbox(page)
         card = page.locator(ARTICLES)
         # It says what failed and what to do as the conversation does; the provider's words stand below.
-        what = "replay refused the request. Its message says why. Try with another model, or look at the "
+        what = "replay refused the request. Try with another model, or look at the "
         await expect(card.locator(".why")).to_have_text(f"{what}provider's settings.")
         await expect(card.locator(".said")).to_contain_text("the oven is cold")
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")

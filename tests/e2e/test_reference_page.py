@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import WAIT_MS, Complaints
 from tests.driver.daemon_process import DaemonProcess
@@ -64,7 +64,7 @@ async def test_every_operation_is_shown_and_nothing_is_too_wide(
         assert set(shown) == ids
         assert len(shown) == len(ids)
         await page.evaluate("document.querySelectorAll('.operation').forEach(one => { one.open = true; })")
-        await page.wait_for_function(f"document.querySelectorAll('.operation > div').length === {len(ids)}")
+        await expect(page.locator(".operation > div")).to_have_count(len(ids))
         await page.evaluate(
             "document.querySelectorAll('.operation details').forEach(one => { one.open = true; })"
         )

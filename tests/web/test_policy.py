@@ -17,7 +17,7 @@ from playwright.async_api import Page, expect
 from app.api.boundary import BoundaryMiddleware
 from app.api.built_page import BuiltPage
 from app.config import Settings
-from tests.driver.browser import WAIT_MS, Complaints, running_browser
+from tests.driver.browser import WAIT_MS, Complaints, running_browser, until_true
 from tests.web.test_built import run
 
 pytestmark = pytest.mark.requirement("usability.page")
@@ -165,5 +165,5 @@ async def test_dialogs_long_lists_differences_and_a_service_worker(opened: tuple
 async def test_a_violation_is_noticed(opened: tuple[Page, Complaints]) -> None:
     page, complaints = opened
     await page.evaluate("document.body.setAttribute('style', 'color: red')")
-    await page.wait_for_function("violations.length === 1")
+    await until_true(page, "violations.length === 1")
     assert complaints.found != []
