@@ -12,6 +12,7 @@ import pytest
 from tests.architecture.source_tree import ROOT
 from tests.driver.machine import TOOLS, Lack, lacking, starts, summary
 
+pytestmark = pytest.mark.timeout(300)
 IN_THE_DARK = "tests/e2e/test_readme.py"
 """Has a test that needs curl, and tests that do not."""
 
@@ -24,7 +25,7 @@ def run_tests(*arguments: str, path: Path, **environment: str) -> subprocess.Com
         env={**known, "PATH": str(path), **environment},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
 
