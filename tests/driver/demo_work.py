@@ -1,9 +1,17 @@
 """What the agent of the demo does in tests of several pages, as items of its transcript.
 
-Owns: the words of those conversations. Never: what a page shows of them.
+Owns: the words of those conversations, and the demo in a repository that they change. Never: what a page
+shows of them.
 """
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.driver.demo_daemon import Demo
+from tests.driver.git_desk import git
 
 _OVEN = "{ kind: bad_request, message: the oven is cold, status: 400 }"
 
@@ -34,3 +42,20 @@ def fails(says: str) -> str:
     steps:
       - answer: [error: {_OVEN}]
 """
+
+
+@asynccontextmanager
+async def changing_demo(folder: Path, conversation: str) -> AsyncIterator[Demo]:
+    """The demo in a repository whose first commit is tagged, with an agent that changes files."""
+    demo = Demo(folder)
+    demo.add_conversation(conversation)
+    demo.make_repository()
+    git(demo.root, "tag", "first")
+    await demo.start()
+    yield demo
+    await demo.stop()
+
+
+def back_to_first_commit(demo: Demo) -> None:
+    git(demo.root, "reset", "-q", "--hard", "first")
+    git(demo.root, "clean", "-qfd")

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.driver.browser import COUNTED, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
-from tests.driver.demo_work import two_changes
+from tests.driver.demo_work import back_to_first_commit, changing_demo, two_changes
 from tests.driver.git_desk import git
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
@@ -31,20 +31,14 @@ TWO_CHANGES = two_changes(
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
     """The demo in a repository, with an agent that changes a file at two places."""
-    demo = Demo(tmp_path_factory.mktemp("demo"))
-    demo.add_conversation(TWO_CHANGES)
-    demo.make_repository()
-    git(demo.root, "tag", "first")
-    await demo.start()
-    yield demo
-    await demo.stop()
+    async with changing_demo(tmp_path_factory.mktemp("demo"), TWO_CHANGES) as demo:
+        yield demo
 
 
 @pytest.fixture(autouse=True)
 def clean(demo: Demo) -> None:
     """Each test begins with the files of the first commit."""
-    git(demo.root, "reset", "-q", "--hard", "first")
-    git(demo.root, "clean", "-qfd")
+    back_to_first_commit(demo)
 
 
 async def changed(page: Page) -> str:

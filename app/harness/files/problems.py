@@ -1,6 +1,6 @@
 """What the language servers of a project find in one of its files, for clients.
 
-Owns: which server is asked, for how long, and what is said where there is no answer. Never: running servers
+Owns: which server is asked, for how long, and the reason where no answer comes. Never: running servers
 (`bridges.lsp`), or the shape of what they report, which is that of agents (`tools.code`).
 """
 

@@ -184,7 +184,7 @@ def _newest(kind: InboxKind) -> Select[tuple[str, str, str, str, str | None, int
 
 
 def _columns(kind: InboxKind, at: ColumnElement[int]) -> list[ColumnElement[Any]]:
-    """Return what is said of a run."""
+    """Return the columns of a run in the inbox."""
     run = table_of(Run).c
     names = {"id": run.id, "session_id": run.session_id, "agent_path": run.agent_path, "run_id": run.id}
     return [
