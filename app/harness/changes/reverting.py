@@ -121,16 +121,17 @@ class Reverts:
             hunks, steps = await self._hunks(row, wish, objects)
             taken = taken_lines(hunks)
         revert = await self._begin(row, wish, steps, objects, actor, taken)
-        await self._apply(
-            row, revert, objects, file_changes(revert), lambda uow: uow.reverts.remove(revert.id)
-        )
-        wrote = writes_of_steps(steps)
-        done = {
-            "under_way": False,
-            "applied_at": now_ms(),
-            "details": {**revert.details, "wrote": as_details(wrote)},
-        }
-        return await self._end(row, revert, done, "changes.reverted", actor)
+        async with self._changes.writing(row):
+            await self._apply(
+                row, revert, objects, file_changes(revert), lambda uow: uow.reverts.remove(revert.id)
+            )
+            wrote = writes_of_steps(steps)
+            done = {
+                "under_way": False,
+                "applied_at": now_ms(),
+                "details": {**revert.details, "wrote": as_details(wrote)},
+            }
+            return await self._end(row, revert, done, "changes.reverted", actor)
 
     async def _whole(self, row: SessionRow, listed: Listed, objects: StoredObjects) -> list[Step]:
         change = listed.change
@@ -229,13 +230,14 @@ class Reverts:
         await self._present(row, [(os.fsencode(one.path), one.now) for one in plan])
         objects = await self._worktrees.objects(self._changes.root_of(row))
         await self._storage.write(lambda uow: uow.reverts.update(revert_id, under_way=True), durable=True)
-        await self._apply(
-            row, revert, objects, plan, lambda uow: uow.reverts.update(revert_id, under_way=False)
-        )
-        undone = await self._wrote(objects, plan)
-        details = {**revert.details, "undone": as_details(undone)}
-        done = {"under_way": False, "undone_at": now_ms(), "undone_by": actor, "details": details}
-        return await self._end(row, revert, done, "changes.revert_undone", actor)
+        async with self._changes.writing(row):
+            await self._apply(
+                row, revert, objects, plan, lambda uow: uow.reverts.update(revert_id, under_way=False)
+            )
+            undone = await self._wrote(objects, plan)
+            details = {**revert.details, "undone": as_details(undone)}
+            done = {"under_way": False, "undone_at": now_ms(), "undone_by": actor, "details": details}
+            return await self._end(row, revert, done, "changes.revert_undone", actor)
 
     async def _apply(
         self,

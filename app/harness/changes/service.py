@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +30,7 @@ from app.harness.changes.comparison import Changed, differences, exactly_renamed
 from app.harness.changes.counting import Counting, Sides, pair_of
 from app.harness.changes.edit_records import Edit, EditRecords, edit_records, is_explained
 from app.harness.changes.line_diffs import Counts
+from app.harness.changes.own_writes import OwnWrites
 from app.harness.changes.present import Present, PresentFiles
 from app.harness.checkpoints.git_objects import GitObjects
 from app.harness.checkpoints.stored_objects import TreeEntry
@@ -104,6 +106,7 @@ class _Compared:
 class _Root:
     present: PresentFiles
     counting: Counting
+    writes: OwnWrites = field(default_factory=OwnWrites)
     trees: OrderedDict[str, dict[bytes, TreeEntry]] = field(default_factory=OrderedDict)
     compared: OrderedDict[tuple[object, ...], _Compared] = field(default_factory=OrderedDict)
 
@@ -139,11 +142,17 @@ class Changes:
         """Return the files of a session's root, to listen to."""
         return self._root(self.root_of(row)).present
 
+    def writing(self, row: SessionRow) -> AbstractAsyncContextManager[None]:
+        """Hold back lists of a session's root while files are written and until that is stored."""
+        return self._root(self.root_of(row)).writes.writing()
+
     async def list(self, row: SessionRow, since: str) -> ChangeList:
         """Return every change of a session. Raises `ValidationFailed`, `NotFound`, and `Conflict` when the
         files cannot be compared."""
         check_since(since)
-        return await _explained_problems(self._list(row, since))
+        await self.settled(row.id)
+        async with self._root(self.root_of(row)).writes.reading():
+            return await _explained_problems(self._list(row, since))
 
     async def find(self, row: SessionRow, since: str, path: bytes) -> Listed | None:
         """Return the change of one file; None when it does not differ."""
@@ -184,7 +193,6 @@ class Changes:
 
     async def _list(self, row: SessionRow, since: str) -> ChangeList:
         root = self._root(self.root_of(row))
-        await self.settled(row.id)
         baseline, records = await self._storage.read(lambda uow: _stored(uow, row.id, since))
         if not baseline.in_git and baseline.tree is None:
             if baseline.problem is None:

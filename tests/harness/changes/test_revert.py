@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -122,6 +123,28 @@ async def test_hunks_are_taken_back_one_by_one_or_together(
     await undo(at, answers[0].json(), status=409)
     await revert(at, "lines.txt", status=404)
     await revert(at, "lines.txt", digest=shown["digest"], status=409)
+
+
+async def test_a_revert_is_seen_with_its_record_or_not_at_all(
+    at: Driver, fake: FakeProvider, root: Path
+) -> None:
+    """No list says that others changed the file, also one that is made while a revert is under way."""
+    await work(at, fake, "Change", (read("lines.txt"),), (write("lines.txt", CHANGED),))
+    first = (await diff(at, "lines.txt"))["hunks"][0]["digest"]
+    ended = asyncio.Event()
+
+    async def look() -> list[bool]:
+        seen = []
+        while not ended.is_set():
+            seen.append((await changes(at))["items"]["lines.txt"]["others"])
+        return seen
+
+    async with asyncio.TaskGroup() as group:
+        looking = group.create_task(look())
+        for _ in range(5):
+            await undo(at, await revert(at, "lines.txt", hunks=[first]))
+        ended.set()
+    assert set(looking.result()) == {False}
 
 
 async def test_hunks_keep_encoding_line_ends_and_mode(at: Driver, fake: FakeProvider, root: Path) -> None:

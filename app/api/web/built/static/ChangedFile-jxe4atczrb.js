@@ -1,0 +1,1 @@
+export{n as default}from"./diff-joof5nskdg.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-g9aqg9h5pj.js";
