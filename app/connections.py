@@ -58,6 +58,8 @@ def tell_lack_of_descriptors_once() -> None:
     def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal quiet_until
         problem = context.get("exception")
+        if _accepts_after_the_end(context):
+            return
         if not (isinstance(problem, OSError) and problem.errno in _LACKS and "socket" in context):
             loop.default_exception_handler(context)
         elif loop.time() >= quiet_until:
@@ -65,6 +67,15 @@ def tell_lack_of_descriptors_once() -> None:
             log.error("new connections cannot be accepted: %s; open connections continue", problem.strerror)
 
     asyncio.get_running_loop().set_exception_handler(report)
+
+
+def _accepts_after_the_end(context: dict[str, Any]) -> bool:
+    """Tell whether the loop fails to listen again on a socket that a stop has closed meanwhile. After a lack
+    of descriptors it tries that once for each place in the queue of connections: thousands of times."""
+    callback = getattr(context.get("handle"), "_callback", None)
+    return isinstance(context.get("exception"), ValueError) and (
+        getattr(callback, "__name__", None) == "_start_serving"
+    )
 
 
 class BoundedHttp(H11Protocol):

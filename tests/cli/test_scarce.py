@@ -9,6 +9,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -158,9 +159,42 @@ def test_a_lack_of_descriptors_is_reported_in_a_line(home: Home) -> None:
                 assert time.monotonic() < deadline, daemon.log()[-2_000:]
                 time.sleep(0.1)
             time.sleep(3)  # it tries again each second, for each place in the queue
-        told = daemon.log()
+            told = daemon.log()
+            # It stops while it lacks them.
+            assert daemon.stop() == 0
         assert told.count("new connections cannot be accepted") == 1
         assert "Too many open files" in told
-        assert len(told) < 20_000, told[:2_000]
+        assert len(daemon.log()) < 20_000, daemon.log()[-2_000:]
     finally:
-        assert daemon.stop() == 0
+        daemon.stop()
+
+
+STOPPED = """
+import asyncio, resource, socket
+from app.connections import tell_lack_of_descriptors_once
+
+async def main():
+    tell_lack_of_descriptors_once()
+    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0, backlog=200)
+    address = server.sockets[0].getsockname()
+    one, _, most = socket.socket(), *resource.getrlimit(resource.RLIMIT_NOFILE)
+    one.setblocking(False)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (one.fileno() + 1, most))
+    one.connect_ex(address)
+    await asyncio.sleep(0.1)
+    server.close()
+    await asyncio.sleep(1.5)
+    asyncio.get_running_loop().call_soon(int, "no number")
+    await asyncio.sleep(0.1)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.requirement("durability.descriptors")
+def test_a_stop_during_a_lack_of_descriptors_tells_nothing_of_the_listener_that_it_closed() -> None:
+    command = [sys.executable, "-c", STOPPED]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
+    assert told.count("new connections cannot be accepted: Too many open files") == 1
+    assert told.count("Traceback") == 1, told[:4_000]
+    assert "no number" in told
