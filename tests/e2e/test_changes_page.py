@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.driver.browser import COUNTED, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
@@ -27,11 +28,25 @@ TWO_CHANGES = two_changes(
     f"{{ name: shell.bash, arguments: {{ command: {json.dumps(WRITE)} }} }}",
 )
 
+_LOOK = """iter(lambda: os.path.exists("go.txt"), True)"""
+WAIT = f"""python3 -c 'import os, time; [time.sleep(0.05) for _ in {_LOOK}]'"""
+ONE_CHANGE = f"""
+  - says: change one place
+    steps:
+      - answer: [{{ tool_call: {{ name: file.read, arguments: {{ path: bakery/receipt.py }} }} }}]
+      - answer:
+          - tool_call:
+              name: edit.text
+              arguments: {{ path: bakery/receipt.py, old_string: WIDTH = 32, new_string: WIDTH = 48 }}
+      - answer: [{{ tool_call: {{ name: shell.bash, arguments: {{ command: {json.dumps(WAIT)} }} }} }}]
+      - answer: [text: "It is done."]
+"""
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
     """The demo in a repository, with an agent that changes a file at two places."""
-    async with changing_demo(tmp_path_factory.mktemp("demo"), TWO_CHANGES) as demo:
+    async with changing_demo(tmp_path_factory.mktemp("demo"), TWO_CHANGES + ONE_CHANGE) as demo:
         yield demo
 
 
@@ -63,6 +78,56 @@ async def distance(one: Locator, below: Locator) -> float:
 
 def row(page: Page, path: str) -> Locator:
     return page.locator(f'.file[data-path="{path}"]')
+
+
+async def test_a_single_changed_file_opens_by_itself_once_its_agent_has_ended(
+    demo: Demo, browser: Browser
+) -> None:
+    """What opens while the agent works would shut under the click of somebody who wants it open."""
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=1440) as (page, complaints):
+        await new_session(page)
+        await send(page, "change one place")
+        await expect(page.locator(".group").first).to_have_text("primary")
+        head = row(page, "bakery/receipt.py").locator(".file-head")
+        await expect(head).to_have_attribute("aria-expanded", "false")
+        (demo.root / "go.txt").touch()
+        await until_state(page, "idle")
+        await expect(head).to_have_attribute("aria-expanded", "true")
+        (demo.root / "go.txt").unlink()
+        assert complaints.found == []
+
+
+async def test_the_number_of_changes_is_right_when_the_first_list_comes_late(
+    demo: Demo, browser: Browser
+) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=1440, workers="block") as (page, complaints):
+        gates: list[asyncio.Event] = []
+        later, second = asyncio.Event(), asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            gate = later if gates else asyncio.Event()
+            gates.append(gate)
+            if len(gates) == 2:
+                second.set()
+            answer = await route.fetch()
+            await gate.wait()
+            await route.fulfill(response=answer)
+
+        await page.route(re.compile("/changes[?]since=start"), hold)
+        await new_session(page)
+        await send(page, "change two places")
+        await expect(page.locator("#tab-changes")).to_contain_text("3")
+        await until_state(page, "idle")
+        async with asyncio.timeout(45):
+            await second.wait()
+        async with page.expect_response(re.compile("/changes[?]since=start")):
+            gates[0].set()
+        later.set()
+        await expect(page.locator(".file")).to_have_count(3)
+        await expect(page.locator("#tab-changes")).to_contain_text("3")
+        assert [one for one in complaints.found if "Service Worker" not in one] == []
 
 
 async def test_an_edit_in_the_thread_is_reverted_and_a_command_run_again(
@@ -304,7 +369,7 @@ async def test_a_change_is_commented_to_the_agent_also_where_the_panel_lies_over
     async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await new_session(page)
         await send(page, "change two places")
-        await page.wait_for_selector("text=All of it is done.")
+        await until_state(page, "idle")
         await page.fill("#message", "Look at this.")
         await page.click("#open-details")
         box = await page.locator("#details").bounding_box()

@@ -24,10 +24,13 @@ export class SessionChanges {
   /** How often each file was seen to change. */
   versions = $state<Record<string, number>>({});
   since = $state("start");
+  /** Whether no agent was at work when what is shown was asked for: who wrote each file was known then. */
+  atRest = $state(false);
   /** Files that were reverted here and are no longer changed: they keep their place in `items`, so that nothing moves
   under the pointer. */
   reverted = $state.raw<ReadonlySet<string>>(new Set());
   readonly path: string;
+  readonly #isAtRest: () => boolean;
   readonly #kept = new Map<string, Change>();
   /** Those that are being reverted. */
   readonly #atWork = new Set<string>();
@@ -37,8 +40,9 @@ export class SessionChanges {
   readonly #touched = new Set<string>();
   #due: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, isAtRest: () => boolean) {
     this.path = path;
+    this.#isAtRest = isAtRest;
   }
 
   /** Do the `work` that reverts a file or some of its changes. The list may be read before its answer has come. */
@@ -73,6 +77,7 @@ export class SessionChanges {
   async load(): Promise<void> {
     this.#turn += 1;
     const turn = this.#turn;
+    const isAtRest = this.#isAtRest();
     const shown = Math.max(PAGE, this.items.length);
     try {
       const items: Change[] = [];
@@ -82,6 +87,7 @@ export class SessionChanges {
         items.push(...page.items);
       } while (page.next_cursor !== null && items.length < shown);
       if (turn !== this.#turn) return;
+      this.atRest = isAtRest;
       this.#take(items, page);
     } finally {
       if (turn === this.#turn) this.loading = false;

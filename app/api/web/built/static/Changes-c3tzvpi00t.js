@@ -1,1 +1,0 @@
-export{t as default}from"./changes-g9aqg9h5pj.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-c5sjlfx993.js";
