@@ -13,6 +13,13 @@ from pathlib import Path
 from tests.driver.demo_daemon import Demo
 from tests.driver.git_desk import git
 
+_WIDEN = """\
+      - answer: [{ tool_call: { name: file.read, arguments: { path: bakery/receipt.py } } }]
+      - answer:
+          - tool_call:
+              name: edit.text
+              arguments: { path: bakery/receipt.py, old_string: WIDTH = 32, new_string: WIDTH = 48 }
+"""
 _OVEN = "{ kind: bad_request, message: the oven is cold, status: 400 }"
 
 
@@ -22,16 +29,21 @@ def two_changes(says: str, answer: str = "All of it is done.", *calls: str) -> s
     return f"""
   - says: {says}
     steps:
-      - answer: [{{ tool_call: {{ name: file.read, arguments: {{ path: bakery/receipt.py }} }} }}]
-      - answer:
-          - tool_call:
-              name: edit.text
-              arguments: {{ path: bakery/receipt.py, old_string: WIDTH = 32, new_string: WIDTH = 48 }}
-          - tool_call:
+{_WIDEN}          - tool_call:
               name: edit.text
               arguments:
                 {{ path: bakery/receipt.py, old_string: '"dozen discount"', new_string: '"discount"' }}
 {more}      - answer: [text: "{answer}"]
+"""
+
+
+def one_change(says: str, call: str) -> str:
+    """Return a conversation in which the agent changes the receipt at one place, and then makes a `call`."""
+    return f"""
+  - says: {says}
+    steps:
+{_WIDEN}      - answer: [{{ tool_call: {call} }}]
+      - answer: [text: "It is done."]
 """
 
 

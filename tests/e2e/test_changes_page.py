@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.driver.browser import COUNTED, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
-from tests.driver.demo_work import back_to_first_commit, changing_demo, two_changes
+from tests.driver.demo_work import back_to_first_commit, changing_demo, one_change, two_changes
 from tests.driver.git_desk import git
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("usability.page")]
@@ -30,17 +30,9 @@ TWO_CHANGES = two_changes(
 
 _LOOK = """iter(lambda: os.path.exists("go.txt"), True)"""
 WAIT = f"""python3 -c 'import os, time; [time.sleep(0.05) for _ in {_LOOK}]'"""
-ONE_CHANGE = f"""
-  - says: change one place
-    steps:
-      - answer: [{{ tool_call: {{ name: file.read, arguments: {{ path: bakery/receipt.py }} }} }}]
-      - answer:
-          - tool_call:
-              name: edit.text
-              arguments: {{ path: bakery/receipt.py, old_string: WIDTH = 32, new_string: WIDTH = 48 }}
-      - answer: [{{ tool_call: {{ name: shell.bash, arguments: {{ command: {json.dumps(WAIT)} }} }} }}]
-      - answer: [text: "It is done."]
-"""
+ONE_CHANGE = one_change(
+    "change one place", f"{{ name: shell.bash, arguments: {{ command: {json.dumps(WAIT)} }} }}"
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
