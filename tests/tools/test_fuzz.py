@@ -257,7 +257,7 @@ def workshop() -> Iterator[Workshop]:
 
 def examples(tool: str) -> int:
     starts_programs = tool.startswith(STARTS_PROGRAMS) and tool != "code.lsp"
-    return rounds(25, 60) if starts_programs else rounds(80, 200)
+    return rounds(12, 60) if starts_programs else rounds(40, 200)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
