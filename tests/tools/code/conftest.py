@@ -55,6 +55,11 @@ class CodeDesk(Desk):
     def text(self, path: str) -> str:
         return (self.root / path).read_bytes().decode()
 
+    def snapshot(self) -> dict[str, tuple[Any, ...]]:
+        """The project and the daemon's data. Servers write files of their own beside them, at any time."""
+        project, data = (replace(self, base=place) for place in (self.root, self.base / "data"))
+        return Desk.snapshot(project) | Desk.snapshot(data)
+
     def put_all(self, files: Mapping[str, str]) -> None:
         for path, content in files.items():
             self.put(path, content)
