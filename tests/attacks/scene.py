@@ -34,7 +34,7 @@ from tests.driver import machine
 REPOSITORY = Path(__file__).parents[2]
 KEEPER = Path(__file__).with_name("keeper_process.py")
 START_SECONDS = 100
-STOP_SECONDS = 40
+STOP_SECONDS = 100
 ORDINARY_USER = 65534
 
 TierName = Literal["full", "landlock", "none"]

@@ -16,6 +16,7 @@ from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.deadline import Deadline
 from app.bridges.processes.process import ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, until
+from tests.bridges.test_guardian import with_folder
 
 ROOT = Path(__file__).parents[2]
 DAEMON = """
@@ -80,6 +81,7 @@ async def test_the_commands_of_a_stopped_daemon_end_at_its_deadline_and_not_befo
     os.kill(daemon.pid, signal.SIGSTOP)
     stopped = time.monotonic()
     await until(lambda: is_gone(shell), 120)
+    await until(lambda: not with_folder(tmp_path))  # nor is a `date` left that writes another line
     assert time.monotonic() - stopped > LEASE_SECONDS - 2
     assert daemon.poll() is None  # the daemon itself is left alone
     written = count(tmp_path)

@@ -16,11 +16,17 @@ from pathlib import Path
 
 import pytest
 
+from app.bridges.dap.manager import DebugLimits
 from tests.driver.machine import TOOLS, Lack, starts
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".debug-adapters"
 FIXTURES = ROOT / "tests" / "fixtures" / "debug"
+
+PATIENT = DebugLimits(
+    launch_seconds=110.0, initialize_seconds=100.0, request_seconds=100.0, frame_seconds=60.0
+)
+"""For real adapters, on machines however slow."""
 
 _OWN = INSTALLED / "bin"
 _COMPILERS = ROOT / ".language-servers" / "bin"

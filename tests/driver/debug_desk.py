@@ -31,13 +31,8 @@ from app.tools.project_files.read_tracker import ReadTracker
 from tests.bridges.conftest import started_from_here, until
 from tests.driver.caged_machine import FULL
 from tests.driver.daemon_process import WAIT_SECONDS
-from tests.driver.debug_adapters import debug_environment
+from tests.driver.debug_adapters import PATIENT, debug_environment
 from tests.tools.conftest import Desk, Ports
-
-PATIENT = DebugLimits(
-    launch_seconds=110.0, initialize_seconds=100.0, request_seconds=100.0, frame_seconds=60.0
-)
-"""For real adapters, on machines however slow."""
 
 
 @dataclass

@@ -12,11 +12,21 @@ from pathlib import Path
 import orjson
 import pytest
 
+from app.bridges.lsp.manager import ServerLimits
 from tests.driver.machine import TOOLS, Lack, starts
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = (ROOT / ".language-servers").resolve()  # a cage has the real names of folders only
 FIXTURES = ROOT / "tests" / "fixtures" / "code"
+
+PATIENT = ServerLimits(
+    initialize_seconds=180.0,
+    request_seconds=180.0,
+    start_seconds=300.0,
+    wait_seconds=180.0,
+    load_seconds=300.0,
+)
+"""Real servers start and load as slowly as the machine lets them: what is too long is for pytest to tell."""
 
 VUE_3 = INSTALLED / "vue3" / "node_modules"
 """The server of Vue of release 3 with what it needs, and Vue itself."""

@@ -27,7 +27,7 @@ from app.bridges.dap.manager import (
 from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from tests.bridges.conftest import children_of, until
-from tests.driver.debug_adapters import ROOT, debug_environment
+from tests.driver.debug_adapters import PATIENT, ROOT, debug_environment
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_debug_adapter.py"
 QUICK = DebugLimits(
@@ -100,7 +100,7 @@ async def open_place(
     root: Path | None = None,
     *,
     declared: Sequence[Declared] = (),
-    limits: DebugLimits | None = None,
+    limits: DebugLimits = PATIENT,
     terminals: Terminals | None = None,
 ) -> AsyncIterator[Place]:
     """Open a project; when it is closed no process and no task of a session is left."""
@@ -134,9 +134,7 @@ async def open_place(
 
 
 @asynccontextmanager
-async def hostile_place(
-    base: Path, *arguments: str, limits: DebugLimits | None = QUICK
-) -> AsyncIterator[Place]:
+async def hostile_place(base: Path, *arguments: str, limits: DebugLimits = QUICK) -> AsyncIterator[Place]:
     """Open a project of which programs of the runtime `hostile` are debugged by the hostile adapter with
     `arguments`; `program.hostile` is a program of six lines."""
     adapter = (sys.executable, "-I", str(HOSTILE), "--log", str(base / "adapter.log"), *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from app.bridges.dap.adapter_behaviour import AdapterBehaviour, BreakpointDialect
 from app.bridges.dap.breakpoint import Breakpoint, Terms, as_sent, lacking
 from app.bridges.dap.breakpoint_lines import anchor_at, find
-from app.bridges.dap.manager import DebugLimits
 from app.errors import ToolError
 from tests.bridges.dap.debugging import open_place
 from tests.bridges.dap.test_stops import refused, where
+from tests.driver.debug_adapters import PATIENT
 
 LOOP = """total = 0
 for number in range(10):
@@ -169,7 +170,7 @@ async def test_instructions_and_data_need_a_program(tmp_path: Path) -> None:
 
 
 async def test_there_are_only_so_many(tmp_path: Path) -> None:
-    async with open_place(tmp_path, limits=DebugLimits(breakpoints=2)) as place:
+    async with open_place(tmp_path, limits=replace(PATIENT, breakpoints=2)) as place:
         program = place.put("loop.py", LOOP)
         breakpoints = place.debugging.breakpoints(place.owner)
         for line in (1, 2, 2):

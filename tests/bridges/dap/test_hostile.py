@@ -184,6 +184,7 @@ async def test_a_crash_ends_the_session_and_launch_works_again(
         problem = await refused(session.resume(seconds=SOON))
         assert problem.code == "dap_session_ended" and "launch" in problem.message, problem
         await until(lambda: not any(lives(pid) for pid in place.pids()))
+        await until(lambda: bool(place.events("session_ended")))
         assert [one["reason"] for one in place.events("session_ended")] == ["crash"]
         session = await begun(place)
         stop = await session.resume(seconds=SOON)

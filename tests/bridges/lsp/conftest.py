@@ -29,7 +29,7 @@ from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.conftest import IN_CAGES, children_of, until
 from tests.driver.caging import FULL
-from tests.driver.language_servers import ROOT, server_command, server_environment
+from tests.driver.language_servers import PATIENT, ROOT, server_command, server_environment
 from tests.driver.machine import need_tier
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
@@ -82,7 +82,7 @@ async def open_place(
     root: Path | None = None,
     *,
     declared: Sequence[Declared] = (),
-    limits: ServerLimits | None = None,
+    limits: ServerLimits = PATIENT,
     path: tuple[Path, ...] = (),
     watches: TreeWatches | None = None,
     caged: bool = IN_CAGES,
@@ -114,7 +114,9 @@ async def open_place(
     finally:
         await languages.aclose()
         now = {pid: _command_of(pid) for pid in children_of(os.getpid()).keys() - before}
-        left = {pid: command for pid, command in now.items() if b"guardian_process" not in command}
+        left = {
+            pid: command for pid, command in now.items() if command and b"guardian_process" not in command
+        }
         await watches.aclose()
         await cages.aclose()
         await children.aclose()
@@ -124,6 +126,7 @@ async def open_place(
 
 
 def _command_of(pid: int) -> bytes:
+    """Return the command of a process, nothing of one that has ended and is not reaped yet."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -136,7 +139,7 @@ def hostile(tmp_path: Path) -> Open:
     it has one file, `one.hostile`, with an error."""
 
     @asynccontextmanager
-    async def opened(*arguments: str, limits: ServerLimits | None = QUICK) -> AsyncIterator[Place]:
+    async def opened(*arguments: str, limits: ServerLimits = QUICK) -> AsyncIterator[Place]:
         command = (sys.executable, str(HOSTILE), "--log", str(tmp_path / "server.log"), *arguments)
         entry = Declared(
             language="hostile",

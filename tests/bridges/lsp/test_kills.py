@@ -17,8 +17,8 @@ import pytest
 
 from app.errors import ToolError
 from tests.bridges.conftest import alive, children_of, descriptors, started_from_here, until
-from tests.bridges.lsp.conftest import QUICK, Open, messages, open_place, serving
-from tests.driver.language_servers import ROOT, copy_of
+from tests.bridges.lsp.conftest import Open, messages, open_place, serving
+from tests.driver.language_servers import PATIENT, ROOT, copy_of
 from tests.driver.rounds import rounds
 
 KILLS = rounds(10, 24)
@@ -29,7 +29,7 @@ ROUNDS = rounds(60, 200)
 async def test_kills_at_random_moments_lose_no_edit_and_answer_nothing_wrong(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
-    limits = replace(QUICK, back_off=(0.0, 0.0, 0.0), forgive_seconds=0.0)
+    limits = replace(PATIENT, look_seconds=0.05, back_off=(0.0, 0.0, 0.0), forgive_seconds=0.0)
     root = copy_of("json", tmp_path)
     async with open_place(tmp_path, root, declared=serving("json", "json"), limits=limits) as place:
         answers = errors = 0

@@ -84,7 +84,7 @@ async def test_what_is_printed_while_the_file_is_read_is_no_message(bench: Open)
         notes = it.package(MANIFEST, script=PLUGIN)
         assert await it.tool(notes, "ask") == [None, "observer"]
         await until(lambda: any("read from the top" in line for line in it.lines()))
-        assert any("said by a program" in line for line in it.lines())
+        await until(lambda: any("said by a program" in line for line in it.lines()))
         assert it.events("failed") == []
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -165,7 +166,16 @@ async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> 
 
 @pytest.mark.requirement("cages.kernel.holder")
 async def test_sockets_of_the_cages_own_loopback_are_given_out(cage: Caged) -> None:
-    port = await cage.starter.free_port()
+    with socket.socket() as taken:
+        while True:  # nobody outside listens on it then
+            port = await cage.starter.free_port()
+            with suppress(OSError):
+                taken.bind(("127.0.0.1", port))
+                break
+        await answers_within(cage, port)
+
+
+async def answers_within(cage: Caged, port: int) -> None:
     script = (
         "import socket; s = socket.create_server(('127.0.0.1', %d)); print('ready', flush=True);"
         " c, _ = s.accept(); c.sendall(c.recv(100)[::-1])"

@@ -20,20 +20,12 @@ from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.driver.caging import FULL
-from tests.driver.language_servers import server_environment
+from tests.driver.language_servers import PATIENT, server_environment
 from tests.driver.machine import need_tier
 from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
 
 DEADLINE = 60.0
-PATIENT = ServerLimits(
-    initialize_seconds=180.0,
-    request_seconds=180.0,
-    start_seconds=300.0,
-    wait_seconds=180.0,
-    load_seconds=300.0,
-)
-"""Real servers start and load as slowly as the machine lets them: what is too long is for pytest to tell."""
 
 
 @dataclass
@@ -54,6 +46,11 @@ class CodeDesk(Desk):
 
     def text(self, path: str) -> str:
         return (self.root / path).read_bytes().decode()
+
+    def snapshot(self) -> dict[str, tuple[Any, ...]]:
+        """The project and the daemon's data. Servers write files of their own beside them, at any time."""
+        project, data = (replace(self, base=place) for place in (self.root, self.base / "data"))
+        return Desk.snapshot(project) | Desk.snapshot(data)
 
     def put_all(self, files: Mapping[str, str]) -> None:
         for path, content in files.items():

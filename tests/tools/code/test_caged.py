@@ -29,11 +29,6 @@ def caged(desk):
     return of_agent(desk, ("ro", "./src"), outside="mark")
 
 
-def project_of(desk):
-    """The files of the project. Servers keep files of their own beside it, in the homes of their cages."""
-    return {path: found for path, found in desk.snapshot().items() if path.startswith(str(desk.root))}
-
-
 def find(call, **more):
     return call("references", path="src/types.ts", line=1, symbol="User", **more)
 
@@ -124,7 +119,7 @@ async def test_rename_cage_scoping(desk):
     """rename cage scoping: rename a symbol used in files inside and outside the cage. Assert
     rejection before any edits."""
     worker = of_agent(desk, ("rw", "./src"), ("ro", "./lib"), outside="mark")
-    before = project_of(desk)
+    before = desk.snapshot()
     refused = await worker.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
     assert refused.detail["files"] == ["./lib/secret.ts"] and "./lib/secret.ts" in refused.error_text
@@ -137,7 +132,7 @@ async def test_rename_cage_scoping(desk):
     assert "secret" not in refused.error_text
     moved = await worker.refused("rename_file", path="src/types.ts", new_name="src/models.ts")
     assert moved.code == "rename_scope_exceeds_cage"
-    assert project_of(desk) == before
+    assert desk.snapshot() == before
 
 
 @pytest.mark.requirement("language_servers.tool.rename_cage")

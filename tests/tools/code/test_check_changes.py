@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.lsp.manager import ServerLimits
 from app.tools.code import diagnostics
 from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import CodeDesk, code_desk, of_agent
@@ -92,7 +91,7 @@ async def test_no_filter_of_the_repository_is_run(coding, tmp_path):
 async def test_a_folder_with_too_many_files_begins_with_those_that_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(diagnostics, "MAX_FILES", 2)
     monkeypatch.setattr(diagnostics, "MOST_FILES", 0)
-    async with code_desk(tmp_path, limits=ServerLimits()) as opened:
+    async with code_desk(tmp_path) as opened:
         desk = committed(opened)
         desk.put("shop/zeta.py", "new: int = 'x'\n")
         found = await desk.lsp("diagnostics", path=".", severity="error")

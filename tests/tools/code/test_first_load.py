@@ -8,6 +8,7 @@ import pytest
 
 from app.bridges.lsp.manager import ServerLimits
 from app.tools.code import lsp
+from tests.tools.code.conftest import DEADLINE
 from tests.tools.code.test_hostile_answers import HOVER, scripted
 
 pytestmark = pytest.mark.requirement("language_servers.ready.first_load")
@@ -32,7 +33,15 @@ async def test_a_load_that_takes_too_long_says_how_far_it_is(tmp_path):
     limits = ServerLimits(request_seconds=2.0, load_seconds=0.1)
     async with scripted(tmp_path, limits=limits, loading=str(tmp_path / "never")) as desk:
         await desk.lsp("symbols", path="a.scr")
+        async with asyncio.timeout(DEADLINE):
+            while await loading(desk) != ("starting", "loading 5/9 (55%)"):  # noqa: ASYNC110  (it is asked)
+                await asyncio.sleep(0.02)
         refused = await desk.refused("references", **HOVER)
         assert refused.code == "lsp_timeout" and "loading 5/9 (55%)" in refused.error_text
-        [server] = (await desk.lsp("status", path="a.scr"))["servers"]
-        assert (server["state"], server["loading"]) == ("starting", "loading 5/9 (55%)")
+        assert await loading(desk) == ("starting", "loading 5/9 (55%)")
+
+
+async def loading(desk):
+    """Return the state of the server, and what it says of its load."""
+    [server] = (await desk.lsp("status", path="a.scr"))["servers"]
+    return server["state"], server.get("loading")

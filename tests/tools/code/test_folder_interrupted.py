@@ -17,8 +17,8 @@ import pytest
 
 from app.tools.code.diagnostics import MAX_UNANSWERED
 from tests.bridges.conftest import until
-from tests.driver.language_servers import server_path
-from tests.tools.code.conftest import PATIENT, CodeDesk, code_desk
+from tests.driver.language_servers import PATIENT, server_path
+from tests.tools.code.conftest import CodeDesk, code_desk
 
 FILES = 120
 ROUNDS = 12

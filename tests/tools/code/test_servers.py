@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
-from tests.driver.language_servers import server_command, server_path
-from tests.tools.code.conftest import DEADLINE, PATIENT, code_desk
+from tests.driver.language_servers import PATIENT, server_command, server_path
+from tests.tools.code.conftest import DEADLINE, code_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
 import pytest
 
-from app.bridges.dap.manager import DebugLimits
-from tests.driver.debug_adapters import adapter_path, built, copy_of
+from tests.driver.debug_adapters import PATIENT, adapter_path, built, copy_of
 from tests.driver.debug_desk import DebugDesk, debug_desk
 
 RUNNING = {"stop_on_entry": False}
@@ -69,7 +68,7 @@ async def agent(base: Path, language: str, where: str) -> AsyncIterator[tuple[De
     shutil.move(root / "boom.rs", root / "panics.rs")
     if subject.build:
         built(root / subject.build)
-    async with debug_desk(base, root, limits=DebugLimits(launch_seconds=200)) as desk:
+    async with debug_desk(base, root, limits=replace(PATIENT, launch_seconds=200)) as desk:
         caged = desk.caged(("rw", "."), capabilities=["exec"], seccomp="relaxed")
         assert isinstance(caged, DebugDesk)
         yield (caged if where == "caged" else desk), subject

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.bridges.conftest import until
-from tests.driver.debug_adapters import adapter_path
-from tests.driver.debug_desk import PATIENT, debug_desk
+from tests.driver.debug_adapters import PATIENT, adapter_path
+from tests.driver.debug_desk import debug_desk
 from tests.driver.rounds import rounds
 from tests.tools.debug.targets import by_port
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.bridges.dap.manager import DebugLimits
 from app.bridges.sandbox.tier import Tier
 from tests.bridges.conftest import started_from_here
 from tests.driver.caged_machine import FULL, LANDLOCK
-from tests.driver.debug_adapters import FIXTURES, adapter_path, built, copy_of, put_runners
+from tests.driver.debug_adapters import FIXTURES, PATIENT, adapter_path, built, copy_of, put_runners
 from tests.driver.debug_desk import DebugDesk, command_of, debug_desk, is_for_others
 from tests.driver.machine import need_tier
 
@@ -65,7 +64,7 @@ async def agent(base: Path, tier: Tier, language: str) -> AsyncIterator[DebugDes
         shutil.copy(FIXTURES / "failing" / name, root / copied)
         if name.endswith({"cpp": ".cpp", "rust": ".rs"}.get(language, " ")):
             built(root / copied)
-    limits = DebugLimits(launch_seconds=200)  # Go compiles its library in each new cage
+    limits = replace(PATIENT, launch_seconds=200)  # Go compiles its library in each new cage
     async with debug_desk(base, root, tier=tier, limits=limits) as desk:
         yield desk.caged(("rw", "."), capabilities=["exec"], seccomp="relaxed")
 
