@@ -34,6 +34,9 @@ MAX_EVENTS = 100
 """Names with an audit event each, of those taken at one time."""
 MAX_LAST_LOOKS = 100
 QUICK_SECONDS = 0.03
+"""Of the processor: on a busy machine a small look is quick, too, though one waits longer for it."""
+LONGEST_SECONDS = 1.0
+"""A look that waits so long for disks or for others is not quick."""
 WATCH_SECONDS = 1.0
 WATCH_SHARE = 20.0
 """How often it is looked while something runs: looking takes at most the twentieth part of the time."""
@@ -110,6 +113,7 @@ class NewNames:
         self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
+        self._processor = 0.0
         self._emitted_once: set[str] = set()
         self._unsaid = Settled()
         self._watching: asyncio.Task[None] | None = None
@@ -149,7 +153,7 @@ class NewNames:
     @property
     def is_quick(self) -> bool:
         """Whether looking takes so little that it can be done at every start."""
-        return self._took < QUICK_SECONDS
+        return self._processor < QUICK_SECONDS and self._took < LONGEST_SECONDS
 
     async def settle(self, is_busy: Callable[[], bool], *, always: bool = False) -> Settled:
         """Take away what the cage has made since the last call. `is_busy` says whether anything runs. When
@@ -159,7 +163,7 @@ class NewNames:
                 return Settled()
             self._to_look = is_busy()
             begun = time.perf_counter()
-            settled = await asyncio.to_thread(self._look)
+            settled, self._processor = await asyncio.to_thread(self._timed_look)
             self._took = time.perf_counter() - begun
             self._to_look = self._to_look or not settled.complete
         for one in settled.taken_away[:MAX_EVENTS]:
@@ -202,6 +206,11 @@ class NewNames:
             names.close()
         self.known.clear()
         self._former.clear()
+
+    def _timed_look(self) -> tuple[Settled, float]:
+        """Look, and tell how long the processor worked on it."""
+        begun = time.thread_time()
+        return self._look(), time.thread_time() - begun
 
     def _look(self) -> Settled:
         taken: list[TakenAway] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.protected import Found, ProtectedNames
 from app.errors import ToolError
 from tests.driver.caging import FULL, INSIDE, Caged, cage_of
 from tests.driver.machine import need_tier
@@ -95,6 +97,28 @@ async def test_a_start_that_fails_makes_nothing_the_cages(cages: Cages, tmp_path
     await next_command(cages, cage, "true")
     await next_command(cages, cage, "true")
     assert (root / ".vscode").exists()
+
+
+@pytest.mark.requirement("cages.policy.protected")
+async def test_what_somebody_else_made_is_frozen_at_the_next_start_also_on_a_busy_machine(
+    cages: Cages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = ProtectedNames.look
+
+    def slow(names: ProtectedNames) -> list[Found]:
+        time.sleep(0.05)  # others have the processor
+        return look(names)
+
+    monkeypatch.setattr(ProtectedNames, "look", slow)
+    root = tmp_path / "project"
+    cage = await begun(cages, root)
+    await next_command(cages, cage, "true")
+    await asyncio.sleep(0.1)
+    (root / ".vscode").mkdir()
+    await asyncio.sleep(0.1)
+    assert (await cage.sh("echo run > .vscode/tasks.json")).exit_code != 0
+    await cages.settle(KEY)
+    assert list((root / ".vscode").iterdir()) == []
 
 
 @pytest.mark.requirement("cages.policy.protected")
