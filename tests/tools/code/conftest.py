@@ -28,6 +28,12 @@ from tests.tools.conftest import Desk, Ports
 DEADLINE = 60.0
 
 
+@pytest.fixture(autouse=True)
+def patient_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Actions rest on diagnostics, which a busy server has late: then it offers none that fixes them."""
+    monkeypatch.setattr("app.tools.code.code_actions.DIAGNOSTICS_SECONDS", PATIENT.wait_seconds)
+
+
 @dataclass
 class CodeDesk(Desk):
     """`audited` has what the bridge records: event, project, data."""
