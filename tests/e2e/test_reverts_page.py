@@ -34,10 +34,10 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
         yield demo
 
 
-@pytest.fixture(autouse=True)
-def clean(demo: Demo) -> None:
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def clean(demo: Demo) -> None:
     """Each test begins with the files of the first commit."""
-    back_to_first_commit(demo)
+    await back_to_first_commit(demo)
 
 
 async def test_reverts_are_listed_only_where_there_are_some(demo: Demo, browser: Browser) -> None:
