@@ -54,7 +54,8 @@ async def test_reverts_are_listed_only_where_there_are_some(demo: Demo, browser:
         await listed.click()
         await expect(page.locator(".earlier li")).to_have_count(1)
         await expect(page.locator(".earlier li")).to_contain_text("notes.md")
-        await page.get_by_role("button", name="Undo the revert of notes.md").click()
+        # The card of the edit offers it, too, once it has read what was reverted.
+        await page.locator(".earlier").get_by_role("button", name="Undo the revert of notes.md").click()
         await expect(page.locator(".earlier li")).to_contain_text("restored")
         assert [one for one in complaints.found if "404" not in one] == []
 
@@ -96,6 +97,8 @@ async def test_the_card_of_an_edit_says_when_its_change_was_reverted_wherever_th
         # The whole file, in a card: each card of the file says so, also after a reload.
         await edits_of(other)[1].locator('[data-act="revert-file"]').click()
         await edits_of(other)[1].locator('[data-act="revert"]').click()
+        # A reload would break off the request.
+        await expect(edits_of(other)[1].locator(".reverted")).to_have_text(BY_OPERATOR)
         await other.reload()
         for one in (page, other):
             for edit in edits_of(one):
