@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.driver.browser import Complaints, new_session, open_page
+from tests.driver.browser import WAIT_MS, Complaints, new_session, open_page
 from tests.driver.demo_daemon import Demo
 from tests.driver.demo_work import back_to_first_commit, changing_demo
 from tests.e2e.test_changes_page import TWO_CHANGES, changed, row
@@ -44,7 +44,8 @@ async def test_reverts_are_listed_only_where_there_are_some(demo: Demo, browser:
     daemon = await demo.start()
     async with open_page(browser, daemon, width=1440) as (page, complaints):
         listed = page.get_by_role("button", name="Reverts of this session")
-        async with page.expect_response(re.compile("/reverts[?]")) as read:
+        # All that an agent does until then takes longer than one answer.
+        async with page.expect_response(re.compile("/reverts[?]"), timeout=3 * WAIT_MS) as read:
             await changed(page)
         assert (await (await read.value).json())["items"] == []
         await expect(row(page, "notes.md")).to_be_visible()

@@ -390,7 +390,7 @@ async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Dem
         await page.keyboard.type("hello")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".run-end")
-        # The field gets the focus when the message is stored: the page may learn that after the end of its run.
+        # The field gets the focus when the message is stored, which the page may learn after its run.
         await expect(page.locator("#message")).to_have_value("")
         await page.focus("#open-details")
         await page.keyboard.press("Enter")
