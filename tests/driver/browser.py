@@ -126,7 +126,10 @@ async def new_session(page: Page) -> str:
     """Make a session by the button in the list and return its id."""
     if not await page.is_visible("#projects button.new"):
         await page.click("#open-sidebar")
+    before = page.url
     await page.click("#projects button.new")
+    # The session that is open may be a new one as well.
+    await page.wait_for_url(lambda url: url != before)
     await page.wait_for_selector("#suggestions")
     return urlsplit(page.url).fragment
 
@@ -136,10 +139,16 @@ async def send(page: Page, text: str) -> None:
     await page.press("#message", "Enter")
 
 
+async def post(page: Page, text: str) -> None:
+    """Send a message, and wait until the daemon has it: the page gives its field the focus then."""
+    await send(page, text)
+    await expect(page.locator("#message")).to_have_value("")
+
+
 async def enqueue(page: Page, text: str) -> None:
     """Send a message that waits for the end of the active run."""
     await page.check("#mode [value=queue]")
-    await send(page, text)
+    await post(page, text)
 
 
 async def choose_mode(page: Page, mode: str) -> None:
@@ -156,7 +165,14 @@ async def until_true(page: Page, expression: str) -> None:
             await asyncio.sleep(0.02)
 
 
+async def until_drawn(page: Page) -> None:
+    """Wait until the fonts are there: lines of another one have other heights."""
+    await page.evaluate("document.fonts.ready.then(() => null)")
+
+
 async def until_state(page: Page, state: str) -> None:
+    """Wait until the page shows a state of the session. Until the run of a message has begun, that is the
+    one before it: wait for something that the run says first."""
     await page.wait_for_selector(f"#state[data-state={state}]")
 
 

@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.driver.daemon_process import REPOSITORY, DaemonProcess
+from tests.driver.daemon_process import REPOSITORY, WAIT_SECONDS, DaemonProcess
 from tests.driver.git_desk import git
 from tests.driver.ports import steady_port
 
@@ -33,9 +33,11 @@ class Demo:
 
     def add_conversation(self, yaml: str) -> None:
         """Teach the agent one more conversation, given as an item of the transcript's list."""
-        self._replace(
-            self.root / "transcripts" / "demo.yaml", "conversations:\n", f"conversations:\n{yaml}\n"
-        )
+        self.change_transcript("conversations:\n", f"conversations:\n{yaml}\n")
+
+    def change_transcript(self, old: str, new: str) -> None:
+        """Let the agent say something else from its next answer on."""
+        self._replace(self.root / "transcripts" / "demo.yaml", old, new)
 
     def make_repository(self) -> None:
         """Put the demo into a git repository, all of it in its first commit."""
@@ -54,8 +56,24 @@ class Demo:
         self.daemon = await DaemonProcess.start(self.data_dir, self.config, self.root, port=port)
         return self.daemon
 
-    def restore(self) -> None:
-        """Undo what agents did to the code, for which the daemon need not stop."""
+    async def come_to_rest(self) -> None:
+        """Stop the sessions that are at work, and wait until they have ended: what they write later would be
+        found by the next test."""
+        if self.daemon is None or self.daemon.process.returncode is not None:
+            return
+        async with self.daemon.client() as client, asyncio.timeout(WAIT_SECONDS):
+            while at_work := [
+                session["id"]
+                for state in ("queued", "running")
+                for session in (await client.get("/sessions", params={"state": state})).json()["items"]
+            ]:
+                for session in at_work:
+                    await client.post(f"/sessions/{session}/cancel")
+                await asyncio.sleep(0.05)
+
+    async def restore(self) -> None:
+        """Undo what agents did to the code, once they have ended; the daemon need not stop for it."""
+        await self.come_to_rest()
         for folder in ("bakery", "tests"):
             shutil.rmtree(self.root / folder)
             self._copy(folder)

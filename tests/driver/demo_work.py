@@ -68,6 +68,8 @@ async def changing_demo(folder: Path, conversation: str) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
-def back_to_first_commit(demo: Demo) -> None:
+async def back_to_first_commit(demo: Demo) -> None:
+    """Have the files of the first commit, with no agent at work that changes them after that."""
+    await demo.come_to_rest()
     git(demo.root, "reset", "-q", "--hard", "first")
     git(demo.root, "clean", "-qfd")

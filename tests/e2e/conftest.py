@@ -41,10 +41,10 @@ async def model() -> AsyncIterator[FakeProvider]:
         yield fake
 
 
-@pytest.fixture
-def demo(shared_demo: Demo) -> Demo:
-    """The shared demo with the code as it was in the beginning; its sessions and issues stay."""
-    shared_demo.restore()
+@pytest_asyncio.fixture(loop_scope="module")
+async def demo(shared_demo: Demo) -> Demo:
+    """The shared demo at rest, with the code as it was in the beginning; its sessions and issues stay."""
+    await shared_demo.restore()
     return shared_demo
 
 

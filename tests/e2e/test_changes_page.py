@@ -42,10 +42,10 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
         yield demo
 
 
-@pytest.fixture(autouse=True)
-def clean(demo: Demo) -> None:
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def clean(demo: Demo) -> None:
     """Each test begins with the files of the first commit."""
-    back_to_first_commit(demo)
+    await back_to_first_commit(demo)
 
 
 async def changed(page: Page) -> str:
@@ -361,6 +361,8 @@ async def test_a_change_is_commented_to_the_agent_also_where_the_panel_lies_over
     async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
         await new_session(page)
         await send(page, "change two places")
+        # Before its run has begun the session is idle, too.
+        await page.wait_for_selector("text=All of it is done.")
         await until_state(page, "idle")
         await page.fill("#message", "Look at this.")
         await page.click("#open-details")

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import open_page
+from tests.driver.browser import open_page, until_drawn
 from tests.driver.daemon import next_frame
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
@@ -420,7 +420,8 @@ async def test_a_double_click_answers_one_question_and_nothing_comes_under_the_p
     sessions = await desk.begin_in_turn(["One", "Two", "Three"], "mill the grain")
     async with open_page(browser, desk.daemon) as (page, complaints):
         await open_inbox(page)
-        await page.wait_for_selector("[data-answer=once][aria-disabled=false]")
+        await expect(page.locator("[data-answer=once][aria-disabled=false]")).to_have_count(3)
+        await until_drawn(page)
         # What is below the first card, and what is under the pointer, frame by frame.
         await page.evaluate(
             """() => {

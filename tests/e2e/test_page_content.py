@@ -57,7 +57,7 @@ async def test_a_long_result_can_be_read_to_its_end(demo: Demo, browser: Browser
         await new_session(page)
         await send(page, "long results")
         for _ in ("live", "stored"):
-            await page.wait_for_selector("text=That is all.")
+            await page.wait_for_selector(".run-end")
             await page.locator(".reads > summary").click()
             card = page.locator('.tool[data-tool="file.read"]')
             await card.locator("summary").click()
@@ -174,7 +174,7 @@ async def test_what_a_command_prints_stays_text_in_its_place(demo: Demo, browser
         (await client.patch(f"/sessions/{session}", json={"title": title})).raise_for_status()
         await send(page, "hostile output")
         for _ in ("live", "stored"):
-            await page.wait_for_selector("text=That is all.")
+            await page.wait_for_selector(".run-end")
             shown = page.locator('.tool[data-tool="shell.bash"]')
             await shown.locator("text=red").first.wait_for()
             text = await shown.inner_text()

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import WAIT_MS, new_session, open_page, send, until_state
+from tests.driver.browser import WAIT_MS, new_session, open_page, post, send, until_drawn, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
@@ -215,8 +215,7 @@ async def test_stopping_the_run_takes_the_question_away(demo: Demo, browser: Bro
 async def five_questions(page: Page, daemon: DaemonProcess) -> str:
     await rule(daemon, "file.create")
     session_id = await new_session(page)
-    await send(page, "five crumbs")
-    await expect(page.locator("#message")).to_have_value("")
+    await post(page, "five crumbs")
     return session_id
 
 
@@ -273,8 +272,8 @@ async def test_a_double_click_meets_no_second_card(demo: Demo, browser: Browser)
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         session_id = await five_questions(page, daemon)
-        await expect(page.locator(CARDS)).to_have_count(5)
-        await page.wait_for_selector(READY)
+        await expect(page.locator(READY)).to_have_count(5)
+        await until_drawn(page)
         once = page.locator("[data-answer=once]")
         await once.first.hover()
         tops = "(all) => all.map((one) => one.getBoundingClientRect().top)"

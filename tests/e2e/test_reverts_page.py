@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.driver.browser import Complaints, new_session, open_page
+from tests.driver.browser import WAIT_MS, Complaints, new_session, open_page
 from tests.driver.demo_daemon import Demo
 from tests.driver.demo_work import back_to_first_commit, changing_demo
 from tests.e2e.test_changes_page import TWO_CHANGES, changed, row
@@ -34,17 +34,18 @@ async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
         yield demo
 
 
-@pytest.fixture(autouse=True)
-def clean(demo: Demo) -> None:
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def clean(demo: Demo) -> None:
     """Each test begins with the files of the first commit."""
-    back_to_first_commit(demo)
+    await back_to_first_commit(demo)
 
 
 async def test_reverts_are_listed_only_where_there_are_some(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     async with open_page(browser, daemon, width=1440) as (page, complaints):
         listed = page.get_by_role("button", name="Reverts of this session")
-        async with page.expect_response(re.compile("/reverts[?]")) as read:
+        # All that an agent does until then takes longer than one answer.
+        async with page.expect_response(re.compile("/reverts[?]"), timeout=3 * WAIT_MS) as read:
             await changed(page)
         assert (await (await read.value).json())["items"] == []
         await expect(row(page, "notes.md")).to_be_visible()
@@ -54,7 +55,8 @@ async def test_reverts_are_listed_only_where_there_are_some(demo: Demo, browser:
         await listed.click()
         await expect(page.locator(".earlier li")).to_have_count(1)
         await expect(page.locator(".earlier li")).to_contain_text("notes.md")
-        await page.get_by_role("button", name="Undo the revert of notes.md").click()
+        # The card of the edit offers it, too, once it has read what was reverted.
+        await page.locator(".earlier").get_by_role("button", name="Undo the revert of notes.md").click()
         await expect(page.locator(".earlier li")).to_contain_text("restored")
         assert [one for one in complaints.found if "404" not in one] == []
 
@@ -96,6 +98,8 @@ async def test_the_card_of_an_edit_says_when_its_change_was_reverted_wherever_th
         # The whole file, in a card: each card of the file says so, also after a reload.
         await edits_of(other)[1].locator('[data-act="revert-file"]').click()
         await edits_of(other)[1].locator('[data-act="revert"]').click()
+        # A reload would break off the request.
+        await expect(edits_of(other)[1].locator(".reverted")).to_have_text(BY_OPERATOR)
         await other.reload()
         for one in (page, other):
             for edit in edits_of(one):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 from collections.abc import AsyncIterator
@@ -12,7 +13,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state
+from tests.driver.daemon_process import DaemonProcess, write_config
 from tests.driver.demo_daemon import Demo
+from tests.driver.sessions import write_project
+from tests.fakes.provider_script import Hold, Reply, Text
+from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -50,6 +55,30 @@ SEARCHING = r"""
               name: code.lsp
               arguments: { action: hover, path: bakery/money.py, line: 4, symbol: percent_of }
       - answer: [text: "That is all."]
+"""
+
+
+STALLS = "          - stall: true\n"
+INTERRUPTED = f"""
+  - says: Mend it in two parts
+    steps:
+      - answer: [{{ tool_call: {{ name: file.read, arguments: {{ path: bakery/basket.py }} }} }}]
+      - answer:
+          - text: "It counts the kinds. "
+{STALLS}          - tool_call: {{ name: file.read, arguments: {{ path: bakery/basket.py }} }}
+          - tool_call:
+              name: edit.text
+              arguments:
+                path: bakery/basket.py
+                old_string: len(self._pieces)
+                new_string: sum(self._pieces.values())
+      - answer: [text: "All tests **pass**."]
+"""
+
+UNENDING = """
+  - says: Tell me an unending tale
+    steps:
+      - answer: [{ text: "Long before anybody weighed flour " }, { stall: true }]
 """
 
 
@@ -119,8 +148,31 @@ async def test_after_a_reload_the_conversation_is_the_same(demo: Demo, browser: 
         assert complaints.found == []
 
 
-async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo, browser: Browser) -> None:
-    daemon = await demo.start()
+STORY = (
+    "Long before anybody weighed flour, a baker kept a pot of dough in the warmest corner of the kitchen.",
+    "One winter the river froze, the mill stood still, and there was no flour for nine days.",
+    "Then the ice broke, and the mill turned. Half of something is always enough to begin again.",
+)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def storyteller(tmp_path: Path) -> AsyncIterator[tuple[DaemonProcess, asyncio.Event]]:
+    """A daemon whose model tells the `STORY` but for its end, which it says once the event is set."""
+    middle = len(STORY[1]) // 2
+    pieces = [Text(f"{STORY[0]}\n\n"), Text(STORY[1][:middle]), Text(STORY[1][middle:])]
+    hold = Hold()
+    async with FakeProvider() as model:
+        model.script(Reply((*pieces, hold, Text("\n\n"), Text(STORY[2]))))
+        config = write_config(tmp_path / "config.toml", model.port)
+        daemon = await DaemonProcess.start(tmp_path / "data", config, write_project(tmp_path / "shop"))
+        yield daemon, hold.gate
+        await daemon.stop()
+
+
+async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(
+    storyteller: tuple[DaemonProcess, asyncio.Event], browser: Browser
+) -> None:
+    daemon, goes_on = storyteller
     async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "Tell me a long story")
@@ -130,6 +182,7 @@ async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo, br
         state, half = await page.evaluate(
             "[document.querySelector('#state').innerText, document.querySelector('.markdown').textContent]"
         )
+        goes_on.set()
         await page.wait_for_selector("text=Half of something is always enough")
         await page.wait_for_selector(".run-end")
         answers = page.locator(".answer")
@@ -177,10 +230,11 @@ async def test_hostile_text_is_text_wherever_it_stands(demo: Demo, browser: Brow
 async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
     demo: Demo, browser: Browser
 ) -> None:
+    demo.add_conversation(UNENDING)
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
-        await send(page, "Tell me a long story")
+        await send(page, "Tell me an unending tale")
         await page.wait_for_selector("text=Long before anybody")
         await enqueue(page, "hello")
         await page.wait_for_selector("#queue li[data-delivery=queued] >> text=hello")
@@ -197,7 +251,7 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
         await page.wait_for_selector("text=I am a replayed agent")
         await until_state(page, "idle")
         await expect(page.locator("#queue li")).to_have_count(0)
-        posts = ["Tell me a long story", "Continue where you stopped.", "hello", "thanks"]
+        posts = ["Tell me an unending tale", "Continue where you stopped.", "hello", "thanks"]
         await expect(page.locator("#conversation .post .post-text")).to_have_text(posts)
         await page.reload()
         await page.wait_for_selector(".run-end")
@@ -208,14 +262,16 @@ async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(
 async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_run(
     demo: Demo, browser: Browser
 ) -> None:
+    demo.add_conversation(INTERRUPTED)
     daemon = await demo.start()
     async with open_page(browser, daemon) as (page, _):
         await new_session(page)
-        await send(page, "Fix the failing test")
-        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]', state="attached")
+        await send(page, "Mend it in two parts")
+        await page.wait_for_selector("text=It counts the kinds.")
         daemon.send_signal(signal.SIGKILL)
         await daemon.process.wait()
         await page.wait_for_selector("#connection >> text=connecting")
+        demo.change_transcript(STALLS, "")
         await demo.start()
         await page.wait_for_selector("#connection >> text=live")
         await until_state(page, "paused")
@@ -246,6 +302,8 @@ async def test_two_pages_show_the_same_session_and_each_others_messages(demo: De
             await one.wait_for_selector('.tool[data-tool="file.create"][data-state="done"]')
             await one.wait_for_selector(".run-end")
             await one.wait_for_selector('.session[data-state="idle"] >> text=Write a missing test')
+            # An answer is plain text until what reads Markdown has come.
+            await expect(one.locator(".plain-text")).to_have_count(0)
         assert await conversation(page) == await conversation(other)
         assert complaints.found == []
 
@@ -305,6 +363,11 @@ async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_ag
         await new_session(page)
         await send(page, "Read it")
         await page.wait_for_selector(".run-end")
+        # A run does not wait for its plugins, and the list is read when it is opened.
+        plugins = f"/projects/{daemon.project_id}/plugins"
+        async with daemon.client() as client, asyncio.timeout(60):
+            while (await client.get(plugins)).json()["items"][0]["state"] != "disabled":  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
         await page.click("#tab-tools")
         listed = page.locator('.plugin-listed[data-plugin="liar"][data-state="disabled"]')
         await listed.locator("text=net:*").wait_for()
@@ -327,6 +390,8 @@ async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Dem
         await page.keyboard.type("hello")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".run-end")
+        # The field gets the focus when the message is stored, which the page may learn after its run.
+        await expect(page.locator("#message")).to_have_value("")
         await page.focus("#open-details")
         await page.keyboard.press("Enter")
         await page.focus("#tab-use")
@@ -397,7 +462,7 @@ async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours
     async with open_page(browser, daemon) as (page, complaints):
         await new_session(page)
         await send(page, "searching")
-        await page.wait_for_selector("text=That is all.")
+        await page.wait_for_selector(".run-end")
         grep, glob, bash = (
             page.locator(f'.tool[data-tool="{name}"]')
             for name in ("search.grep", "search.glob", "shell.bash")

@@ -51,7 +51,7 @@ async def test_the_first_task_in_ten_lines_repairs_the_demo(tmp_path: Path) -> N
             said = await execute(demo, script)
             assert "pieces" in said
             assert (await demo.tests())[0] == 0
-            demo.restore()
+            await demo.restore()
     finally:
         await demo.stop()
 
