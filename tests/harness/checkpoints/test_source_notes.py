@@ -14,6 +14,7 @@ import pytest
 from app.harness.conversation.history import History
 from app.storage.models import Message
 from tests.driver.sessions import WAIT_SECONDS, Driver, check_stream, driven, write_project
+from tests.driver.small_window import runs_of
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_prompt_edits import prompt, resume, system_of
@@ -175,8 +176,7 @@ async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered
         async with asyncio.timeout(WAIT_SECONDS):
             await begun.wait()
         pausing = asyncio.create_task(driver.session_call("POST", "/pause"))
-        (session,) = driver.daemon.services.sessions._live.all()
-        await until(lambda: session.runs.active.context.controls.stopping)
+        await until(lambda: runs_of(driver).active.context.controls.stopping)
         await asyncio.sleep(0.3)  # longer than the grace, which has begun before
         for _ in range(50):
             await asyncio.sleep(0)  # and its end has had its turn
