@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from tests.fakes.provider_script import Delay, RecordedRequest, Reply, Text, Too
 from tests.fakes.provider_server import FakeProvider
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
-LATE = ("--late-diagnostics", "5")
-"""The result of an edit waits for two seconds: what comes of it has the rest, on a busy machine, too."""
+HELD = "held"
+"""While there is a file of this name in the project, a late server says nothing of what it finds."""
 NOTE = "A note of the daemon"
 YAML = """\
 version: 1
@@ -61,6 +61,20 @@ def asked() -> Reply:
 def edited(new: str = "bad two") -> Reply:
     edit = {"path": "a.hos", "old_string": "good", "new_string": new}
     return Reply((ToolCall("edit_text", edit, id="c3"),))
+
+
+def late_shop(tmp_path: Path) -> Path:
+    return shop(tmp_path, "--hold", str(tmp_path / "shop" / HELD))
+
+
+def edited_in_silence(root: Path) -> Callable[[RecordedRequest], Reply]:
+    """Return an answer that edits, of which the server says nothing yet."""
+
+    def answer(_: RecordedRequest) -> Reply:
+        (root / HELD).touch()
+        return edited()
+
+    return answer
 
 
 def sent(fake: FakeProvider, request: int) -> list[dict[str, Any]]:
@@ -123,10 +137,15 @@ async def test_the_model_is_sent_the_new_errors_with_the_result(
 async def test_the_late_answer_is_a_note_at_the_next_step_and_stays_where_it_is(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
-    root = shop(tmp_path, *LATE)
+    root = late_shop(tmp_path)
+
+    def let_and_look(request: RecordedRequest) -> Reply:
+        (root / HELD).unlink(missing_ok=True)
+        return looks_until_told(request)
+
     async with driven(tmp_path / "data", root, **settings_overrides) as driver:
-        fake.script(asked(), edited())
-        fake.respond = looks_until_told
+        fake.script(asked(), edited_in_silence(root))
+        fake.respond = let_and_look
         watch = await driver.run("Edit it")
         result = next(one for one in sent(fake, 2) if one.get("tool_call_id") == "c3")
         assert result["content"].endswith("\nThe language server has not answered yet; its findings follow.")
@@ -162,10 +181,12 @@ async def test_the_late_answer_is_a_note_at_the_next_step_and_stays_where_it_is(
 async def test_a_note_that_comes_after_the_run_waits_for_the_next_one(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
-    async with driven(tmp_path / "data", shop(tmp_path, *LATE), **settings_overrides) as driver:
-        fake.script(asked(), edited(), text_reply("Done."))
+    root = late_shop(tmp_path)
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        fake.script(asked(), edited_in_silence(root), text_reply("Done."))
         watch = await driver.run("Edit it")
         assert not any(one["payload"]["role"] == "system" for one in watch.of("message.posted"))
+        (root / HELD).unlink()
         fake.respond = looks_until_told
         await driver.run("And now?")
         note = sent(fake, -1)[-1]

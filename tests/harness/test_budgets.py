@@ -195,13 +195,14 @@ async def test_a_cost_budget_does_not_stop_a_model_whose_price_is_not_known(
 
 @pytest.mark.requirement("loop.budgets")
 async def test_the_time_of_a_run_ends_also_in_the_middle_of_a_stalled_stream(
-    fake: FakeProvider, driven_with: Any
+    fake: FakeProvider, driven_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Long enough for a busy machine to begin the answer.
-    async with driven_with("limits: { walltime_seconds: 5 }\n") as driver:
+    async with driven_with("limits: { walltime_seconds: 60 }\n") as driver:
         fake.script(Reply((Text("Half"), Stall())))
         async with driver.watching() as watch:
             await driver.post("Go")
+            await watch.until_text("Half")
+            put_all_forward(monkeypatch, 60)
             await watch.until_state("paused")
         check_stream(watch.frames)
         await fake.until_disconnects()

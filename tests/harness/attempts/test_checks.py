@@ -12,6 +12,7 @@ import pytest
 from app.harness.attempts import checks
 from tests.driver.attempts import Attempted
 from tests.driver.daemon_process import WAIT_SECONDS
+from tests.driver.loop_clock import put_forward
 from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted
 from tests.driver.workspaces import git, write_repository
 from tests.fakes.provider_server import FakeProvider
@@ -102,13 +103,24 @@ async def test_a_check_may_do_no_more_than_the_agent_whose_files_it_runs(
 
 
 @pytest.mark.needs("cages")
-async def test_a_check_takes_no_more_than_its_time(driver: Driver, fake: FakeProvider) -> None:
+async def test_a_check_takes_no_more_than_its_time(
+    driver: Driver, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake.script(*[answer] * 40)
     attempts = Attempted(driver.client)
-    await attempts.start(driver.project_id, "Fix it.", n=2, check="echo said; sleep 600", check_seconds=1)
+    check = "echo said; echo begun >> checks.log; sleep 6000"
+    await attempts.start(driver.project_id, "Fix it.", n=2, check=check, check_seconds=100)
+    for one in attempts.ids:
+        await until_begun(await attempts.root(one), 1)
+    put_forward(monkeypatch, 100)
+    service = driver.daemon.services.management.attempts
+    async with asyncio.timeout(WAIT_SECONDS):
+        # Connections that have been idle for so long are closed meanwhile, too.
+        while any(service._checks.runs(one) for one in attempts.ids):  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.05)
     await attempts.until_done()
     checks = [one["check"] for one in attempts.items]
-    assert [one["problem"] for one in checks] == ["`check` was killed after 1 s"] * 2
+    assert [one["problem"] for one in checks] == ["`check` was killed after 100 s"] * 2
     assert [(one["exit_code"], one["output"]) for one in checks] == [(None, "said\n")] * 2
 
 

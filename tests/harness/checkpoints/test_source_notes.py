@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,12 @@ import pytest
 from app.harness.conversation.history import History
 from app.storage.models import Message
 from tests.driver.sessions import WAIT_SECONDS, Driver, check_stream, driven, write_project
+from tests.driver.small_window import runs_of
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_prompt_edits import prompt, resume, system_of
 from tests.harness.checkpoints.test_rollback import everything, paused, say, sent
+from tests.harness.hooks.plugged import until
 from tests.harness.laboratory import LAB_YAML, Laboratory
 
 
@@ -151,17 +152,16 @@ async def test_prompt_visibility(driver: Driver, fake: FakeProvider, project_roo
 async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered_as_stopped(
     driver: Driver, fake: FakeProvider, project_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a disk that takes seconds to keep a file, of which the grace is a small part."""
+    """On a disk that keeps a file only after the grace is over."""
     monkeypatch.setattr("app.harness.sessions.session.PAUSE_GRACE_SECONDS", 0.2)
     file, old, new = project_root / "big.txt", "old\n" * 100_000, "new\n" * 200_000
     file.write_text(old)
-    begun, asked, fsync = asyncio.Event(), threading.Event(), os.fsync
+    begun, cut_off, fsync = asyncio.Event(), threading.Event(), os.fsync
     loop = asyncio.get_running_loop()
 
     def slow(descriptor: int) -> None:
         loop.call_soon_threadsafe(begun.set)
-        asked.wait(WAIT_SECONDS)
-        time.sleep(3.0)
+        cut_off.wait(WAIT_SECONDS)
         fsync(descriptor)
 
     read = ToolCall("file_read", {"path": "big.txt"}, id="r")
@@ -175,8 +175,13 @@ async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered
         hold.gate.set()
         async with asyncio.timeout(WAIT_SECONDS):
             await begun.wait()
-        asked.set()
-        assert (await driver.session_call("POST", "/pause"))["state"] == "paused"
+        pausing = asyncio.create_task(driver.session_call("POST", "/pause"))
+        await until(lambda: runs_of(driver).active.context.controls.stopping)
+        await asyncio.sleep(0.3)  # longer than the grace, which has begun before
+        for _ in range(50):
+            await asyncio.sleep(0)  # and its end has had its turn
+        cut_off.set()
+        assert (await pausing)["state"] == "paused"
         monkeypatch.setattr("app.workspace.new_file.os.fsync", fsync)
         await watch.until_state("paused")
         check_stream(watch.frames)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.harness.sessions import compactions as commands
+from tests.driver.loop_clock import put_forward
 from tests.driver.sessions import WAIT_SECONDS, Driver
 from tests.driver.small_window import SUMMARIZE, compactions, reads, runs_of, small, texts, to
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
@@ -40,7 +41,6 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the boundary has a minute to come: whoever was told that nothing was done compacted twice."""
-    monkeypatch.setattr(commands, "BOUNDARY_SECONDS", 5.0)
     answering = Hold()
     models = SlowSummarizer(
         *reads(6),
@@ -49,6 +49,7 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
     )
     fake.respond = models
     async with small(tmp_path, settings_overrides, SUMMARIZE) as driver, driver.watching() as watch:
+        driver.client.timeout = None
         await driver.post("Read")
         await watch.until(lambda f: f["type"] == "message.delta" and f["payload"]["delta"] == "Mo")
         asking = asking_for_a_summary(driver)
@@ -56,7 +57,8 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
         answering.gate.set()
         while not to("sum", fake):
             await fake.changed()
-        done, _ = await asyncio.wait({asking}, timeout=5.5)
+        put_forward(monkeypatch, commands.BOUNDARY_SECONDS + 1)
+        done, _ = await asyncio.wait({asking}, timeout=0.5)
         assert not done, asking.result()
         models.held.gate.set()
         assert (await asking)["outcome"] == "completed"

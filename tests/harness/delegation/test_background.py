@@ -236,7 +236,9 @@ async def test_what_is_stored_while_its_reader_ends_goes_to_the_root(
         await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path", "").endswith(".lead"))
         over.set()
         await cast.until(lambda: any("Written." in str(one.json) for one in cast.requests["primary"]))
-        await watch.until_state("idle")
+        await driver.rename("The root has read it")  # in the run that began it all, or in one for this alone
+        await watch.until(lambda f: f["payload"].get("title") == "The root has read it")
+        await watch.until(lambda _: watch.of("session.state")[-1]["payload"]["state"] == "idle")
         waiting = (await driver.session_call("GET"))["queued_messages"]
 
     assert waiting == 0

@@ -212,7 +212,7 @@ async def test_a_background_task_works_beside_its_caller_and_what_nobody_read_is
         at = len(watch.frames)
         hold.gate.set()
         await watch.until_state("running", start=at)
-        await watch.until_state("idle", start=len(watch.frames) - 1)
+        await watch.until_state("idle", start=at)
         told = await results(driver)
         assert '"applied":["kept.txt","lines.txt"]' in told[-1]
         await until_workspaces(driver, 0)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.driver.sessions import driven, restarted
+from tests.driver.loop_clock import put_all_forward
+from tests.driver.sessions import Driver, driven, restarted
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import PluggedProject, audited, until
@@ -19,6 +20,14 @@ IDLE = "on_session_idle"
 
 def sessions_told(plugged: PluggedProject, name: str = "notes") -> list[str]:
     return [call["context"]["session_id"] for call in plugged.calls(name, IDLE)]
+
+
+async def pass_time(driver: Driver, monkeypatch: pytest.MonkeyPatch, *, seconds: float = 60.0) -> None:
+    """Put the clock forward once somebody waits for the session to stay idle."""
+    waits = driver.daemon.services.hooks.idle._waits
+    await until(lambda: driver.session_id in waits)
+    await asyncio.sleep(0)  # what was just set going looks at the clock first
+    put_all_forward(monkeypatch, seconds)
 
 
 async def test_each_plugin_hears_after_its_own_debounce_what_was_said(
@@ -53,25 +62,35 @@ async def test_each_plugin_hears_after_its_own_debounce_what_was_said(
 
 
 async def test_a_new_run_begins_the_wait_again(
-    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+    fake: FakeProvider,
+    plugged: PluggedProject,
+    tmp_path: Path,
+    settings_overrides: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}
+    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=60.0)}
     fake.script(*(text_reply(f"Answer {number}.") for number in range(4)))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         for number in range(3):
             await driver.run(f"Question {number}")
+        await pass_time(driver, monkeypatch)
         await until(lambda: plugged.calls("notes"))
         (call,) = plugged.calls("notes")
         assert len(call["params"]["transcript"]) == 6
         await driver.run("Another")
+        await pass_time(driver, monkeypatch, seconds=120.0)
         await until(lambda: len(plugged.calls("notes")) == 2)
         assert len(plugged.calls("notes")[1]["params"]["transcript"]) == 8
 
 
 async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_reported(
-    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+    fake: FakeProvider,
+    plugged: PluggedProject,
+    tmp_path: Path,
+    settings_overrides: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}
+    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=60.0)}
     fake.script(*(text_reply("Yes.") for _ in range(4)))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("One")
@@ -82,8 +101,9 @@ async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_repo
         await driver.session_call("DELETE", "")
         told = await driver.new_session()
         await driver.run("Three")
+        await pass_time(driver, monkeypatch)
         await until(lambda: plugged.calls("notes"))
-        assert sessions_told(plugged) == [told]  # the others were due before it
+        assert sessions_told(plugged) == [told]  # the others would be due, too
         assert archived != deleted != told
         forgotten = await driver.new_session()
         await driver.run("Four")
@@ -92,6 +112,7 @@ async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_repo
         driver.project_id = (await driver.call("GET", "/projects"))["items"][0]["id"]
         after = await driver.new_session()
         await driver.run("Five")
+        await pass_time(driver, monkeypatch, seconds=120.0)
         await until(lambda: len(plugged.calls("notes")) == 2)
         assert sessions_told(plugged) == [told, after]
     assert forgotten not in sessions_told(plugged)

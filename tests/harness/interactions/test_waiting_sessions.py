@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.driver.loop_clock import put_all_forward
 from tests.driver.sessions import Driver, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -389,20 +390,20 @@ async def test_an_answer_and_a_cancel_at_once_leave_one_of_two_ends(
 
 
 async def test_the_time_of_waiting_does_not_count_against_the_run(
-    drive: DriveAsking, fake: FakeProvider, tool: AskingTool
+    drive: DriveAsking, fake: FakeProvider, tool: AskingTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = ASKING_YAML + "limits: { walltime_seconds: 8 }\n"
+    limited = ASKING_YAML + "limits: { walltime_seconds: 60 }\n"
     fake.script(Reply((call("push"),)), text_reply("Pushed."))
     async with drive(limited) as driver, driver.watching() as watch:
         await driver.post("Push")
         (question,) = await until_consent(watch)
         await watch.until_state("paused")
-        await asyncio.sleep(8.2)
+        put_all_forward(monkeypatch, 61)
         assert await states(driver) == ("paused", "interaction")
         await consent(driver, question, answer="once")
         ended = await watch.until_type("run.ended")
     assert ended["payload"]["state"] == "succeeded"
-    assert ended["payload"]["duration_ms"] < 8000
+    assert ended["payload"]["duration_ms"] < 60_000
     assert not watch.of("budget.warning")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,8 @@ async def test_the_first_run_waits_for_the_workspace(
 ) -> None:
     root = write_repository(tmp_path / "shop")
     file = root / ".kaged" / "project.yaml"
-    file.write_text(PROJECT_YAML + 'workspace: {setup: "until test -e go; do sleep 0.05; done"}\n')
+    setup = "touch begun; until test -e go; do sleep 0.05; done"
+    file.write_text(PROJECT_YAML + f"workspace: {{setup: {json.dumps(setup)}}}\n")
     fake.script(text_reply("Done."))
     async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
         driver = Driver(daemon, client)
@@ -124,17 +124,18 @@ async def test_the_first_run_waits_for_the_workspace(
         posted = await client.post(f"{session}/messages", json={"content": "Begin"})
         assert posted.status_code == 202 and posted.json()["queued"] is True, posted.text
         assert (await client.get(session)).json()["state"] == "queued"
+        root = Path((await place.look())["root"])
+    # What begins from now on begins in the next life.
+    (root / "begun").unlink(missing_ok=True)
     # It waits in the next life of the daemon, too, which begins to make the workspace again.
     async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
         again = await client.get(session)
         assert again.status_code == 200 and again.json()["state"] == "queued", again.text
         place = Workplace(client, place.session_id, {})
         async with asyncio.timeout(WAIT_SECONDS):
-            # The folder of the life before goes first, and `go` with it.
-            while (seen := await place.look())["state"] != "ready":
-                if (Path(seen["root"]) / ".git").is_dir():
-                    with suppress(FileNotFoundError):
-                        (Path(seen["root"]) / "go").touch()
+            while (await place.look())["state"] != "ready":
+                if (root / "begun").exists():
+                    (root / "go").touch()
                 await asyncio.sleep(0.02)
             while (await client.get(session)).json()["state"] != "idle":  # noqa: ASYNC110 - as a client
                 await asyncio.sleep(0.05)
