@@ -148,7 +148,13 @@ _NAMING_OTHERS = frozenset(
     }
 )
 """Their query or body names a resource that may not exist."""
-_READS_WITH_CONFLICTS = frozenset({"export_session", "list_changes", "get_change"})
+_READS_WITH_CONFLICTS = frozenset(
+    {
+        *("export_session", "list_changes", "get_change", "list_machine_folders"),
+        *("list_files", "get_file_content", "get_file_text", "get_file_problems", "search_files"),
+        *("search_symbols", "get_git_status", "get_git_diff", "list_git_branches"),
+    }
+)
 _WAITING_FOR_RUNS = frozenset({"create_chat_completion"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})

@@ -89,7 +89,7 @@ class FuzzedDaemon:
     def __post_init__(self) -> None:
         headers = {"authorization": f"Bearer {self.token}"}
         self._client = httpx2.Client(
-            base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=20
+            base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=WAIT_SECONDS
         )
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.api.fuzzed_daemon import REPOSITORY, FuzzedDaemon
+from tests.api.fuzzed_daemon import REPOSITORY, WAIT_SECONDS, FuzzedDaemon
 from tests.driver.rounds import NIGHT, rounds
 
 CHECKS = (
@@ -53,6 +53,7 @@ def sent(case: schemathesis.Case, daemon: FuzzedDaemon, who: str) -> schemathesi
     token = daemon.tokens[who]
     headers = {"authorization": f"Bearer {token}"} if token else {}
     daemon.lacking |= case.method == "DELETE" or case.operation.path.endswith(TAKING_AWAY)
-    answer = case.call(base_url=daemon.url, headers=headers, allow_redirects=False)
+    # By itself it waits for ten seconds only.
+    answer = case.call(base_url=daemon.url, headers=headers, allow_redirects=False, timeout=WAIT_SECONDS)
     case.validate_response(answer, checks=list(CHECKS))
     return answer

@@ -59,6 +59,28 @@ def test_every_operation_says_how_it_fails() -> None:
         assert ("413" in answers) or "requestBody" not in operation, (method, path)
 
 
+READS_WITH_CONFLICTS: dict[str, dict[str, str]] = {
+    "/api/v1/folders": {"path": "{shop}/README.md"},
+    "/api/v1/projects/{project_id}/files": {"path": "README.md"},
+    "/api/v1/projects/{project_id}/files/content": {"path": "prompts"},
+    "/api/v1/projects/{project_id}/files/text": {"path": "{shop}"},
+    "/api/v1/projects/{project_id}/files/problems": {"path": "prompts"},
+    "/api/v1/projects/{project_id}/git/status": {},
+    "/api/v1/projects/{project_id}/git/diff": {"path": "README.md"},
+    "/api/v1/projects/{project_id}/git/branches": {},
+}
+
+
+async def test_a_read_that_meets_a_conflict_says_so(
+    client: httpx2.AsyncClient, project_id: str, shop: Path
+) -> None:
+    for path, given in READS_WITH_CONFLICTS.items():
+        params = {name: value.format(shop=shop) for name, value in given.items()}
+        answer = await client.get(path.format(project_id=project_id), params=params)
+        assert answer.status_code == 409, (path, answer.text)
+        assert "409" in DOCUMENT["paths"][path]["get"]["responses"], path
+
+
 def test_every_success_has_a_model() -> None:
     for method, path, operation in operations():
         for status, answer in operation["responses"].items():

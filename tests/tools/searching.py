@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.bridges.processes.process import ChildProcesses
 from app.programs import on_path, packaged
 from app.tools.dispatch.registry import ToolRegistry
@@ -20,6 +22,7 @@ from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import glob, grep
 from app.tools.search.engine import Ripgrep, TextQuery, Walk
 from app.tools.search.file_search import FileLimits
+from app.tools.search.running import OutputPipe
 from app.tools.search.text_search import TextLimits
 
 ENGINES = ("packaged", "system")
@@ -50,6 +53,20 @@ class ScriptEngine(Ripgrep):
 
     def files(self, walk: Walk) -> list[str]:
         return self.text(TextQuery("", "content"), walk)
+
+
+def counted_reads(monkeypatch: pytest.MonkeyPatch) -> list[OutputPipe]:
+    """Return a list that grows with each reading of what a search prints: with the second one, the first has
+    been taken in."""
+    reads: list[OutputPipe] = []
+    read = OutputPipe.read
+
+    async def counted(output: OutputPipe) -> bytes:
+        reads.append(output)
+        return await read(output)
+
+    monkeypatch.setattr(OutputPipe, "read", counted)
+    return reads
 
 
 @asynccontextmanager

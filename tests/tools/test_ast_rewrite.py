@@ -21,6 +21,7 @@ from app.tools.ast_grep.listing import SourceFiles
 from app.tools.edit import ast_rewrite, ast_survey
 from app.tools.edit.ast_plan import choose, rewritten
 from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.file_locks import FileLocks
 from app.tools.project_files.project_files import ProjectFiles
 from app.workspace import new_file
 from app.workspace.ignore_rules import rules_above
@@ -498,7 +499,7 @@ async def test_rewrites_of_many_files_at_once_lose_nothing(desk):
 
 
 async def test_two_calls_that_take_the_same_files_in_other_orders_do_not_wait_for_each_other(desk):
-    files = ProjectFiles(reads=desk.reads)
+    files = ProjectFiles(reads=desk.reads, locks=FileLocks(wait_seconds=60))  # their turns come, but late
     for name in "abcdef":
         desk.put(name, "0")
 

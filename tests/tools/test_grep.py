@@ -12,7 +12,7 @@ import pytest
 from app.tools.search.engine import Ripgrep
 from app.tools.search.text_search import TextLimits
 from tests.driver.loop_clock import put_forward
-from tests.tools.searching import ENGINES, ScriptEngine, engine_called, search_desk
+from tests.tools.searching import ENGINES, ScriptEngine, counted_reads, engine_called, search_desk
 
 
 @pytest.fixture(params=ENGINES)
@@ -154,13 +154,12 @@ async def test_the_file_with_the_whole_is_bounded_too_and_the_search_ends_there(
 
 @pytest.mark.requirement("grep.timeout")
 async def test_an_engine_that_hangs_is_ended_with_what_it_had_printed(desk, monkeypatch):
-    printed = desk.base / "printed"
-    script = rf"printf './/a.py\0001:one\n.//b.py\0002:two\n'; : > {printed}; exec sleep 6000"
+    reads = counted_reads(monkeypatch)
+    script = r"printf './/a.py\0001:one\n.//b.py\0002:two\n'; exec sleep 6000"
     limits = TextLimits(seconds=300)
     async with search_desk(desk, ScriptEngine(script), text=limits) as hung:
         call = asyncio.create_task(hung.ok("search.grep", pattern="x", output_mode="content"))
-        await until(printed.exists)
-        await asyncio.sleep(0.1)  # a few turns of the loop, in which it is read
+        await until(lambda: len(reads) > 1)  # what was printed has been taken
         put_forward(monkeypatch, 301)
         data = await call
     assert [(one["file"], one["line"]) for one in data["matches"]] == [("./a.py", 1), ("./b.py", 2)]

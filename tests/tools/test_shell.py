@@ -34,7 +34,8 @@ async def written(file: Path, count: int = 1) -> list[int]:
 
 
 async def shown(desk: Desk) -> None:
-    """Wait until some of a command's output has been shown."""
+    """Wait until some of a command's output has been shown. Its time has begun by then; when it has written a
+    file, it need not have."""
     async with asyncio.timeout(DEADLINE):
         while not desk.ports.shown:  # noqa: ASYNC110  (what another process writes)
             await asyncio.sleep(0.01)
@@ -102,8 +103,8 @@ async def test_a_short_timeout_is_lengthened(desk: Desk) -> None:
 @pytest.mark.requirement("shell.clamp_high")
 async def test_a_long_timeout_is_shortened(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of asyncio's timeouts is put forward by ten minutes while the command sleeps."""
-    call = asyncio.create_task(desk.call("shell.bash", command="echo $$ > pid; sleep 6000", timeout=999_999))
-    await written(desk.root / "pid")
+    call = asyncio.create_task(desk.call("shell.bash", command="echo begun; sleep 6000", timeout=999_999))
+    await shown(desk)
     put_forward(monkeypatch, 540)  # the rest is what starting the command may have taken
     await asyncio.sleep(0.05)
     assert not call.done()
@@ -256,11 +257,13 @@ async def test_everything_that_a_command_started_ends_with_it(
         sh -c 'trap "" TERM; echo $$ >> pids; sleep 600; sleep 600' &
         setsid sh -c 'echo $$ >> pids; exec sleep 600' &
         (setsid sh -c 'trap "" TERM HUP; echo $$ >> pids; sleep 600; sleep 600' &)
+        echo begun
         sleep 600
         sleep 600
     """
     call = asyncio.create_task(desk.call("shell.bash", command=command, timeout=300_000))
     pids = await written(desk.root / "pids", 4)
+    await shown(desk)
     if end == "cancellation":
         call.cancel()
         with pytest.raises(asyncio.CancelledError):

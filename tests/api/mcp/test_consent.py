@@ -160,7 +160,7 @@ async def test_progress_comes_and_cancelling_ends_the_command(daemon: Daemon, sh
         script = "echo $$ > pid; echo begun; exec sleep 600"
         arguments = {"command": script, "session": session}
         calling = asyncio.create_task(client.call_tool("shell_bash", arguments, progress_callback=progress))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             await heard.wait()
         assert "begun" in "".join(one or "" for one in said)
         number = (shop / "pid").read_text().strip()
