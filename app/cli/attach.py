@@ -98,8 +98,15 @@ async def _show_live(
         if until_idle and through_seq is not None and frame.seq >= through_seq:
             now = await client.request("GET", session_path(session_id))
             through_seq = max(through_seq, now["last_seq"])  # what has happened meanwhile is shown first
-            if now["state"] not in ("running", "queued") and frame.seq >= through_seq:
+            if not _goes_on(now) and frame.seq >= through_seq:
                 return
+
+
+def _goes_on(session: dict[str, Any]) -> bool:
+    """Tell whether a run is under way, or about to go on: one that has waited for people shows `paused` until
+    it has taken its answer."""
+    answered = session["active_run"] is not None and not session["pending_interactions"]
+    return session["state"] in ("running", "queued") or answered
 
 
 async def _show_history(client: DaemonClient, view: StreamView, session_id: str) -> None:

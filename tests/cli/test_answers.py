@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.driver.kaged import DaemonProcess, Home
+from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("command_line.answer")
 
@@ -95,6 +96,14 @@ def ended(terminal: pexpect.spawn, code: int = 0) -> None:
     terminal.expect(pexpect.EOF)
     terminal.wait()
     assert terminal.exitstatus == code
+
+
+def until_paused(daemon: DaemonProcess) -> None:
+    """Wait until the run that has asked has ended: its command shows the question before."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while (state := daemon.newest_session()["state"]) != "paused":
+        assert time.monotonic() < deadline, state
+        time.sleep(0.05)
 
 
 def answer(daemon: DaemonProcess, *arguments: str) -> Any:
@@ -250,6 +259,7 @@ def test_an_answer_to_a_session_that_asks_nothing_is_refused_with_the_way_on(
 def test_a_cancelled_question_ends_the_command_that_waits_for_it(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "choose or not")
     terminal.expect("type a number")
+    until_paused(daemon)
     terminal.sendintr()
     terminal.expect("closed without an answer")
     ended(terminal, code=1)

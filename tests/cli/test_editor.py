@@ -271,8 +271,12 @@ def long_session(daemon: DaemonProcess, count: int) -> str:
 
 
 async def test_a_run_that_is_under_way_is_followed_after_a_load(daemon: DaemonProcess) -> None:
+    async def nobody(_: Any) -> None:
+        await asyncio.Event().wait()
+
     async with editor(daemon.home) as one:
         await one.start()
+        one.choose = nobody  # without it the editor gives the request up, which rejects the call
         session = await one.new(daemon.home.project)
         asking = asyncio.ensure_future(prompted(one, session, "edit it"))
         await one.until(lambda: one.asked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,35 +12,20 @@ import pytest
 
 from tests.driver.editor_project import editing_home
 from tests.driver.kaged import COMMAND, WAIT_SECONDS, DaemonProcess
+from tests.driver.npm_packages import INSTALL_SECONDS, install
 
-pytestmark = pytest.mark.requirement("acp.session", "acp.permission")
+pytestmark = [
+    pytest.mark.requirement("acp.session", "acp.permission"),
+    pytest.mark.timeout(INSTALL_SECONDS + 180),
+]
 
 HERE = Path(__file__).parent / "editor_sdk"
-INSTALL_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library, installed from its lock file into a folder of the tests; a skip where that fails."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        pytest.skip("node and npm are not installed")
-    folder = tmp_path_factory.mktemp("sdk")
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, folder)
-    try:
-        done = subprocess.run(
-            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"npm did not install the library within {INSTALL_SECONDS} s")
-    if done.returncode:
-        pytest.skip(f"npm cannot install the library: {done.stderr.strip().splitlines()[-1]}")
+    folder = install(HERE, tmp_path_factory.mktemp("sdk"), locked=True)
     return folder / "node_modules" / "@agentclientprotocol" / "sdk"
 
 

@@ -32,7 +32,7 @@ if way == "left":
     if os.fork():
         os._exit(0)
 body = json.dumps({"name": f"{way}{time.time_ns()}"}) if way in ("write", "left", "gone") else None
-asked = http.client.HTTPConnection(host, int(port), timeout=20)
+asked = http.client.HTTPConnection(host, int(port), timeout=60)
 headers = {"Authorization": f"Bearer {token}", "Host": f"127.0.0.1:{port}"}
 headers["Content-Type"] = "application/json"
 path = "/launch?token=guess" if way == "launch" else "/api/v1/ws" if way == "socket" else "/api/v1/tokens"
@@ -61,7 +61,7 @@ class Shell:
             base_url=daemon.ready["url"] + "/api/v1",
             headers={"authorization": f"Bearer {daemon.token}"},
             trust_env=False,
-            timeout=30,
+            timeout=WAIT_SECONDS,
         )
         made = self.client.post("/sessions", json={"project_id": daemon.ready["projects"][0]["id"]})
         self.session: str = made.json()["id"]
@@ -182,7 +182,7 @@ def test_a_client_that_ends_while_its_process_is_looked_for_counts_as_started_by
 def test_another_process_of_the_user_is_let_in_at_every_address(shell: Shell) -> None:
     for address in addresses(shell):
         headers = {"Authorization": f"Bearer {shell.daemon.token}", "Host": f"127.0.0.1:{shell.port}"}
-        with closing(http.client.HTTPConnection(address, shell.port, timeout=20)) as asked:
+        with closing(http.client.HTTPConnection(address, shell.port, timeout=WAIT_SECONDS)) as asked:
             asked.request("GET", "/api/v1/tokens", headers=headers)
             with asked.getresponse() as answer:
                 assert answer.status == 200, address
