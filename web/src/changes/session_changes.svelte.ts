@@ -95,7 +95,10 @@ export class SessionChanges {
   }
 
   async more(): Promise<void> {
+    const turn = this.#turn;
     const page: Schemas["ChangePage"] = await request("GET", address(`${this.path}/changes`, { since: this.since, limit: PAGE, cursor: this.cursor }));
+    // The list was read again meanwhile: what follows it may be another page.
+    if (turn !== this.#turn) return this.cursor === null ? undefined : this.more();
     this.#take([...this.items.filter(({ path }) => !this.reverted.has(path)), ...page.items], page);
   }
 

@@ -64,6 +64,9 @@ export class Sessions {
   #all = $state.raw<Session[]>([]);
   #wasLive = false;
   #turn = 0;
+  /** What has become known while the list was being read: the list may be older. */
+  #news: (() => void)[] = [];
+  #reads = 0;
   #asked = new Map<string, number>();
   #hooks: Hooks;
   #reload: () => void;
@@ -129,12 +132,8 @@ export class Sessions {
 
   async refresh(): Promise<void> {
     const turn = ++this.#turn;
-    const limit = Math.min(Math.max(this.shown.length, PAGE), MOST);
-    const [projects, page, asking] = await Promise.all([
-      allItems<Project>("/projects"),
-      request<Page<Session>>("GET", address("/sessions", { ...asked(this.choice), limit })),
-      this.#isEverything ? null : request<Page<Session>>("GET", address("/sessions", { asks: true, limit: MOST })),
-    ]);
+    const since = this.#news.length;
+    const [projects, page, asking] = await this.#list();
     if (turn !== this.#turn) return;
     const before = facts(this.projects);
     this.projects = projects;
@@ -142,10 +141,32 @@ export class Sessions {
     this.#all = [];
     this.known = true;
     this.#put(...page.items, ...(asking?.items ?? []));
+    this.#news.slice(since).forEach((again) => again());
     this.#changed();
     if (facts(this.projects) !== before) this.onProjects();
     const open = this.route.session;
     if (open && !this.find(open)) void this.#fetch(open);
+  }
+
+  async #list(): Promise<[Project[], Page<Session>, Page<Session> | null]> {
+    const limit = Math.min(Math.max(this.shown.length, PAGE), MOST);
+    this.#reads += 1;
+    try {
+      return await Promise.all([
+        allItems<Project>("/projects"),
+        request<Page<Session>>("GET", address("/sessions", { ...asked(this.choice), limit })),
+        this.#isEverything ? null : request<Page<Session>>("GET", address("/sessions", { asks: true, limit: MOST })),
+      ]);
+    } finally {
+      this.#reads -= 1;
+    }
+  }
+
+  /** Do what has become known, and once more when a list comes that was asked for before. */
+  #learn(what: () => void): void {
+    if (this.#reads) this.#news.push(what);
+    else this.#news = [];
+    what();
   }
 
   fail(error: unknown): void {
@@ -208,7 +229,7 @@ export class Sessions {
   async create(projectId: string): Promise<void> {
     try {
       const session: Session = await create("/sessions", { project_id: projectId });
-      this.#put(session);
+      this.#learn(() => this.#put(session));
       if (!belongs(session, this.choice)) void this.choose({ text: "", state: "current", project: this.#inProject(session) ? this.choice.project : null });
       this.#hooks.onOpen(session.id);
     } catch (error) {
@@ -218,15 +239,19 @@ export class Sessions {
 
   /** The session changed; `values` are what is known of it now. */
   update(id: string, values: Partial<Session>): void {
-    if (!this.find(id)) return;
-    this.#all = this.#all.map((one) => (one.id === id ? { ...one, ...values } : one));
-    this.#changed();
+    this.#learn(() => {
+      if (!this.find(id)) return;
+      this.#all = this.#all.map((one) => (one.id === id ? { ...one, ...values } : one));
+      this.#changed();
+    });
   }
 
   remove(id: string): void {
     if (this.lastSession === id) this.lastSession = null;
-    this.#all = this.#all.filter((one) => one.id !== id);
-    this.#changed();
+    this.#learn(() => {
+      this.#all = this.#all.filter((one) => one.id !== id);
+      this.#changed();
+    });
   }
 
   #inProject(session: Session): boolean {
@@ -270,7 +295,8 @@ export class Sessions {
 
   async #fetch(id: string): Promise<void> {
     try {
-      this.#put(await request("GET", `/sessions/${encodeURIComponent(id)}`));
+      const session: Session = await request("GET", `/sessions/${encodeURIComponent(id)}`);
+      this.#learn(() => this.#put(session));
     } catch {
       // Gone already, or never there: the conversation shows that.
     }

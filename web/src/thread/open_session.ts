@@ -41,6 +41,9 @@ export class OpenSession {
   #older: string | null = null;
   #olderRuns: string | null = null;
   #reading: Promise<void> | null = null;
+  /** How often its own data was asked for, and how often frames have changed them. */
+  #asked = 0;
+  #noted = 0;
 
   constructor(id: string, conversation: Conversation, handlers: Handlers) {
     this.id = id;
@@ -69,10 +72,18 @@ export class OpenSession {
     this.#stream?.close();
   }
 
-  /** Read the session's own data again: tokens, cost, state. */
+  /** Read the session's own data again: tokens, cost, state. An answer that may be older than what is known is asked
+  for once more. */
   async refresh(): Promise<void> {
-    const detail: Schemas["SessionDetail"] = await request("GET", this.path);
-    if (this.#closed) return;
+    this.#asked += 1;
+    const asked = this.#asked;
+    let noted: number;
+    let detail: Schemas["SessionDetail"];
+    do {
+      noted = this.#noted;
+      detail = await request("GET", this.path);
+      if (this.#closed || asked !== this.#asked) return;
+    } while (noted !== this.#noted);
     this.detail = detail;
     this.handlers.onDetail(detail);
   }
@@ -108,6 +119,7 @@ export class OpenSession {
     const nothing = { items: [], next_cursor: null };
     const [messages, runs, taken] = await Promise.all([this.#messages(null, NEWEST), begun ? this.#runs(null) : nothing, begun ? request<Page<Superseded>>("GET", `${this.path}/superseded`) : nothing, begun ? loadViews() : null]);
     if (this.#closed) return detail;
+    this.#asked += 1;
     this.detail = detail;
     this.#older = messages.next_cursor;
     this.#olderRuns = runs.next_cursor;
@@ -175,6 +187,7 @@ export class OpenSession {
   /** Keep the session's own data up to date with what frames tell. */
   #note({ type, payload, agent_path: agentPath }: Frame): void {
     if (!this.detail) return;
+    this.#noted += 1;
     const root = (agentPath ?? ROOT) === ROOT;
     if (type === "session.state") {
       this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };

@@ -5,6 +5,9 @@ import { h, type Child } from "../dom.ts";
 
 type Plugin = Schemas["PluginAnswer"];
 
+/** No event says that a plugin has started, or could not. */
+const STARTING_MS = 1_000;
+
 interface Given {
   /** Draws the list again. */
   again: () => unknown;
@@ -23,6 +26,7 @@ export async function pluginsOf(projectId: string, { again, onError }: Given): P
       onError(error);
     }
   };
+  if (plugins.some(({ state }) => state === "starting")) setTimeout(again, STARTING_MS);
   return plugins.length ? [h("h3", {}, "Plugins"), plugins.map((plugin) => row(plugin, enable(plugin)))] : [];
 }
 

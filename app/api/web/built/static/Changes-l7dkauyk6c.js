@@ -1,1 +1,0 @@
-export{t as default}from"./changes-c5sjlfx993.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-imkk9fwf5q.js";
