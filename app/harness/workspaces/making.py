@@ -7,6 +7,7 @@ Owns: whether one can be made, its task, and what becomes of it when it cannot. 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -54,6 +55,9 @@ class Making:
         self._settings = settings
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._measuring: set[asyncio.Task[None]] = set()
+        self._begun = itertools.count()
+        self._measured: dict[str, int] = {}
+        """Of which measuring the stored size of a workspace is."""
         self._noted: dict[str, asyncio.Event] = {}
         self.stopped = False
         """Whether the daemon stops: what is being made is then made by the next start."""
@@ -333,11 +337,16 @@ class Making:
 
     async def measure(self, row: Workspace) -> None:
         """Store how much room a workspace takes, when that is another size than before."""
+        begun = next(self._begun)
         size = await asyncio.to_thread(size_of, self._tools.layout_of(row).folder)
         try:
             async with self._record.holding(row.id) as present:
-                if present.removed_at is None and present.size_bytes != size:
-                    await self._record.note(present, {"size_bytes": size})
+                if present.removed_at is not None:
+                    self._measured.pop(row.id, None)
+                elif begun > self._measured.get(row.id, -1):  # one that began later knows better
+                    self._measured[row.id] = begun
+                    if present.size_bytes != size:
+                        await self._record.note(present, {"size_bytes": size})
         except KagedError as problem:
             log.warning("the size of the workspace %s is not known: %s", row.id, words(problem))
 

@@ -17,6 +17,7 @@ from app.harness.workspaces import copying, creation, furnishing
 from app.harness.workspaces.copying import CopyBounds, CopyStopped, copy_tree, stoppable
 from app.harness.workspaces.furnishing import furnish
 from app.harness.workspaces.sight import Sight
+from app.harness.workspaces.sizes import size_of
 from app.keyed_locks import KeyedLocks
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver, driven
@@ -82,6 +83,33 @@ async def test_what_agents_add_to_a_workspace_counts(driver: Driver) -> None:
     tending._measure_after = 0.0
     await tending.look()
     assert 3_000_000 <= (await place.look())["size_bytes"] - before < 3_200_000
+
+
+async def test_of_two_measurings_at_once_the_later_one_counts(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    making = driver.daemon.services.management.folders.workspaces._tending._making
+    place = await new_workplace(driver.client, driver.project_id)
+    await asyncio.gather(*making._measuring)
+    row = await driver.daemon.services.storage.read(lambda uow: uow.workspaces.get(place.workspace["id"]))
+    assert row is not None
+    walked, goes_on = threading.Event(), threading.Event()
+
+    def first(folder: Path) -> int:
+        size = size_of(folder)
+        walked.set()
+        goes_on.wait(WAIT_SECONDS)
+        return size
+
+    monkeypatch.setattr("app.harness.workspaces.making.size_of", first)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(making.measure(row))
+        assert await asyncio.to_thread(walked.wait, WAIT_SECONDS)
+        (place.root / "large.bin").write_bytes(b"x" * 3_000_000)
+        monkeypatch.setattr("app.harness.workspaces.making.size_of", size_of)
+        await making.measure(row)
+        goes_on.set()
+    assert (await place.look())["size_bytes"] > 3_000_000
 
 
 async def test_a_workspace_that_could_not_be_made_is_not_made_again_when_its_folder_stays(
