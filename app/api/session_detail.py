@@ -23,25 +23,28 @@ from app.storage.unit_of_work import UnitOfWork
 
 
 async def session_detail(services: Services, session: Session) -> SessionDetail:
-    """Return the answer for one session, from its row and what is stored below it."""
+    """Return the answer for one session, as it is stored now, with what is stored below it."""
 
-    def read(uow: UnitOfWork) -> dict[str, Any]:
+    def read(uow: UnitOfWork) -> tuple[Session, dict[str, Any]]:
+        # First: a client follows the events after this one, and the rest is to be no older.
+        newest = uow.events.last_seq(session.id)
+        row = uow.sessions.get(session.id) or session
         active = uow.runs.active(session.id)
         unpriced = uow.runs.has_unpriced_steps(session.id) or uow.compactions.has_unpriced(session.id)
-        return {
-            "cost_usd": _cost(session, incomplete=unpriced),
+        return row, {
+            "cost_usd": _cost(row, incomplete=unpriced),
             "context": _last_steps(uow, session.id),
             "queued_messages": len(uow.messages.queued(session.id)),
             "pending_interactions": uow.interactions.count_pending(session.id),
             "last_run": LastRun.of(uow.runs.newest_roots([session.id]).get(session.id)),
             "active_run": None if active is None else active.id,
             "background_runs": [run.id for run in uow.runs.in_background(session.id)],
-            "last_seq": max(uow.events.last_seq(session.id), session.trimmed_through_seq),
+            "last_seq": max(newest, row.trimmed_through_seq),
         }
 
-    found = await services.storage.read(read)
+    row, found = await services.storage.read(read)
     found["context"] = [_context_use(services, run, step) for run, step in found["context"]]
-    return _detail(session, found)
+    return _detail(services.sessions.as_moved(row), found)
 
 
 def new_session_detail(session: Session) -> SessionDetail:

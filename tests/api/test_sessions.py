@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from app.ids import is_id
-from app.storage.models import Step
+from app.storage.models import Session, Step
 from app.storage.repositories.runs import RunRepository
 from tests.driver.daemon import Daemon, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
@@ -230,6 +230,28 @@ async def test_a_message_is_answered_once_it_and_its_run_are_stored(
     assert detail["last_seq"] > 0
     runs = (await client.get(f"/api/v1/sessions/{session_id}/runs")).json()
     assert [item["id"] for item in runs["items"]] == [run["id"]]
+
+
+@pytest.mark.requirement("http.runs")
+async def test_what_a_session_is_said_to_be_is_no_older_than_the_event_that_it_is_followed_from(
+    daemon: Daemon, client: httpx2.AsyncClient, session_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who follows the events after `last_seq` would never hear of a change between the two."""
+    sessions = daemon.services.sessions
+    get = sessions.get
+
+    async def changed_meanwhile(asked: str) -> Session:
+        monkeypatch.setattr(sessions, "get", get)
+        row = await get(asked)
+        await sessions.change(asked, {"title": "Renamed"}, actor="operator")
+        return row
+
+    monkeypatch.setattr(sessions, "get", changed_meanwhile)
+    path = f"/api/v1/sessions/{session_id}"
+    detail = (await client.get(path)).json()
+    async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={detail['last_seq']}") as socket:
+        if detail["title"] != "Renamed":
+            await next_frame(socket, "session.updated")
 
 
 @pytest.mark.requirement("http.queue")

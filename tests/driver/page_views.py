@@ -278,6 +278,8 @@ async def open_view(page: Page, daemon: DaemonProcess, view: View) -> None:
         await until_ready(page, "#projects")
     for step in view.steps:
         if step.startswith(KEY):
+            # A session that is being opened puts the focus into the message field at its end.
+            await expect(page.locator("[aria-busy=true]")).to_have_count(0)
             await page.evaluate("document.activeElement?.blur()")
             await page.keyboard.press(step.removeprefix(KEY))
             continue

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.daemon_process import WAIT_SECONDS, DaemonProcess, write_config
 from tests.driver.ledger import check_closed, get
 from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.e2e.test_question_restart import replay
@@ -23,7 +23,7 @@ RULES = 'permissions: [{ permission: file.write, pattern: "**", action: ask }]\n
 
 
 async def frame_of(socket: ClientConnection, *types: str) -> dict[str, Any]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             frame: dict[str, Any] = orjson.loads(await socket.recv())
             if frame["type"] in types:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.driver.browser import new_session, open_page, send
 from tests.driver.demo_daemon import Demo
@@ -75,6 +75,9 @@ async def test_hooks_are_listed_and_their_state_follows_their_runs(demo: Demo, b
         await send(page, "Read it again")
         well = page.locator('.hook-listed[data-hook="flaky"][data-state="ok"]')
         await well.wait_for()
+        # The list is drawn anew until the last hook of the run has ended.
+        own = page.locator('.hook-listed[data-hook="own"]')
+        await expect(own).to_contain_text("2 runs, 0 failed.")
         await well.locator("summary").click()
         await well.locator("text=2 runs, 1 failed.").wait_for()
         # The last failure stays readable.

@@ -93,7 +93,7 @@ async def test_an_issue_is_filed_worked_through_and_signed_off(
         await criterion.locator("textarea").fill("Not for an empty basket.")
         await criterion.locator("[data-act=send]").click()
         await criterion.locator("text=Not for an empty basket.").wait_for()
-        assert await criterion.get_attribute("data-status") == "pending"
+        await expect(criterion).to_have_attribute("data-status", "pending")
 
         await page.fill("#comment-form textarea", "Nobody *else* should know.")
         await page.check("#comment-form input")

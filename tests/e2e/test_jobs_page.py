@@ -5,6 +5,7 @@ Each begins at the start of the page, after the agents have worked, and uses onl
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.driver.browser import COUNTED, open_page
-from tests.driver.daemon_process import DaemonProcess
+from tests.driver.daemon_process import WAIT_SECONDS, DaemonProcess
 from tests.driver.demo_daemon import Demo
 from tests.driver.demo_work import fails, two_changes
 
@@ -77,10 +78,14 @@ async def begun(daemon: DaemonProcess, title: str, says: str, project: str = "")
 
 
 async def settled(client: Any, session: str) -> dict[str, Any]:
-    while True:
-        found: dict[str, Any] = (await client.get(f"/sessions/{session}")).raise_for_status().json()
-        if found["state"] not in ("queued", "running"):
-            return found
+    """Wait until a session has ended its work or asks. One that was answered is `paused` a moment longer."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            found: dict[str, Any] = (await client.get(f"/sessions/{session}")).raise_for_status().json()
+            asks = found["state"] == "paused" and found["pending_interactions"] > 0
+            if found["state"] == "idle" or asks:
+                return found
+            await asyncio.sleep(0.05)
 
 
 async def other_project(daemon: DaemonProcess, root: Path, folder: Path) -> str:

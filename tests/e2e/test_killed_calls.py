@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.daemon_process import WAIT_SECONDS, DaemonProcess, write_config
 from tests.driver.ledger import ABORTED, get
 from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
@@ -31,7 +31,7 @@ async def test_a_call_that_had_not_begun_is_reported_as_such_and_is_not_run_by_i
             made = await client.post("/sessions", json={"project_id": daemon.project_id})
             session = f"/sessions/{made.json()['id']}"
             await client.post(f"{session}/messages", json={"content": "Go"})
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(WAIT_SECONDS):
                 await asyncio.to_thread((root / "begun").read_text)
         await daemon.kill()
 
@@ -42,7 +42,7 @@ async def test_a_call_that_had_not_begun_is_reported_as_such_and_is_not_run_by_i
                 model.script(text_reply("I see."))
                 async with daemon.websocket(f"{session}/ws?after_seq={detail['last_seq']}") as socket:
                     assert (await client.post(f"{session}/resume")).status_code == 201
-                    async with asyncio.timeout(30):
+                    async with asyncio.timeout(WAIT_SECONDS):
                         while orjson.loads(await socket.recv())["type"] != "run.ended":
                             pass
                 (_, cut_off) = (await get(client, f"{session}/runs"))["items"]

@@ -16,7 +16,15 @@ import pytest
 import pytest_asyncio
 from websockets.asyncio.client import connect
 
-from tests.driver.browser import Complaints, new_session, running_browser, send, until_ready, until_state
+from tests.driver.browser import (
+    WAIT_MS,
+    Complaints,
+    new_session,
+    running_browser,
+    send,
+    until_ready,
+    until_state,
+)
 from tests.driver.daemon_process import OPEN_SECONDS, DaemonProcess, write_config
 from tests.driver.machine import need
 from tests.driver.reverse_proxies import NAME, Backend, ReverseProxy, running_proxy
@@ -210,6 +218,7 @@ async def test_the_page_works_below_each_prefix(
         running_browser(f"--host-resolver-rules=MAP {NAME}:443 127.0.0.1:{proxy.port}") as browser,
     ):
         context = await browser.new_context(ignore_https_errors=True)
+        context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
         complaints = Complaints.of(page, SITE)
         for name in ("shop", "tools"):

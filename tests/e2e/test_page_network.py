@@ -183,8 +183,9 @@ async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(
     async with open_page(browser, daemon) as (page, _), daemon.client() as client:
         session_id = await new_session(page)
         await send(page, "hello")
-        await until_state(page, "idle")
+        await page.wait_for_selector("#conversation .markdown >> text=I am a replayed agent")
         await page.wait_for_selector(".run-end")
+        await until_state(page, "idle")
         assert (await client.delete(f"/sessions/{session_id}")).status_code == 204
         await page.wait_for_selector(".notice >> text=This session was deleted.")
         assert await page.inner_text("#connection") == "not connected"

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import Complaints, new_session, open_page, send, until_ready, until_state
+from tests.driver.browser import WAIT_MS, Complaints, new_session, open_page, send, until_ready, until_state
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
@@ -46,6 +46,7 @@ async def person(browser: Browser, daemon: DaemonProcess, name: str, session: st
     # The browser fetches its service worker without them.
     context = await browser.new_context(extra_http_headers=headers, service_workers="block")
     try:
+        context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
         complaints = Complaints.of(page, daemon.url)
         await page.goto(f"{daemon.url}/#{session}")

@@ -13,7 +13,7 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.driver.daemon_process import DaemonProcess, write_config
+from tests.driver.daemon_process import WAIT_SECONDS, DaemonProcess, write_config
 from tests.driver.ledger import check_closed, get, get_all
 from tests.driver.rounds import SEED
 from tests.driver.sessions import write_project
@@ -30,7 +30,7 @@ IN_RESULTS = {"ask": '"chosen":["x"]', "form": '"b":"text"'}
 
 
 async def frame_of(socket: ClientConnection, *types: str) -> dict[str, Any]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             frame: dict[str, Any] = orjson.loads(await socket.recv())
             if frame["type"] in types:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.driver.browser import new_session, open_page, send, until_state
+from tests.driver.browser import WAIT_MS, new_session, open_page, send, until_state
 from tests.driver.demo_daemon import Demo
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("command_line.share")]
@@ -85,6 +85,7 @@ async def test_a_session_is_looked_through_downloaded_and_opened_where_it_does_n
         context = await browser.new_context(
             viewport={"width": 390, "height": 800}, color_scheme="dark" if dark else "light"
         )
+        context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
         assert await open_file(page, file) == []
         assert await page.title() != "owned"

@@ -47,8 +47,9 @@ async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path, br
                 await until_state(page, "idle")
                 for _ in ("live", "stored"):
                     await page.wait_for_selector(f"{LEAD} > summary")
-                    shown = await page.inner_text("#conversation")
-                    assert "All is done." in shown and "The coder is done." not in shown
+                    # An answer is plain text, unseen at first, until what reads Markdown has come.
+                    await page.wait_for_selector("#conversation .markdown p >> text=All is done.")
+                    assert "The coder is done." not in await page.inner_text("#conversation")
                     # Each thread is read when it is unfolded, and stands in the one above it.
                     await page.click(f"{LEAD} > summary")
                     await page.wait_for_selector(f"{LEAD} >> text=The lead is done.")

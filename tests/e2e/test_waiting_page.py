@@ -108,6 +108,8 @@ async def test_a_message_that_steers_is_read_by_the_waiting_run_after_the_answer
         await until_state(page, "idle")
         (run,) = (await api(daemon, f"/sessions/{session}/runs"))["items"]
         assert run["state"] == "succeeded"
+        # An answer is plain text, unseen at first, until what reads Markdown has come.
+        await page.wait_for_selector("#conversation .markdown p >> text=The dough is kneaded.")
         said = await conversation(page)
         assert said.index("with salt") < said.index("The dough is kneaded.")
         await page.wait_for_selector("#queue li", state="detached")

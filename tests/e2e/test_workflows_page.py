@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.driver.browser import open_page
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.demo_daemon import Demo
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("page.workflows")]
@@ -26,7 +30,7 @@ CONVERSATIONS = r"""
       - answer:
           - tool_call:
               name: shell.bash
-              arguments: { command: "python3 -c 'import time; time.sleep(60)'" }
+              arguments: { command: "python3 -c 'import time; time.sleep(600)'" }
       - answer: [text: "The dough has risen."]
 
   - when: Run the workflow `knead`
@@ -71,6 +75,16 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     file.write_text(before + "\n" + WORKFLOWS)
     yield demo
     await demo.stop()
+
+
+async def until_paused(client: httpx2.AsyncClient, run: str) -> dict[str, Any]:
+    """Wait until the session of a run has given up its place, a moment after its question is there."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            told: dict[str, Any] = (await client.get(f"/workflow-runs/{run}")).raise_for_status().json()
+            if told["session_state"] == "paused":
+                return told
+            await asyncio.sleep(0.05)
 
 
 async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
@@ -212,12 +226,8 @@ async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(
             made = (await client.post(path, json={"inputs": {}})).json()["id"]
             row = page.locator(f"#runs li:has([data-run={made}])")
             await row.locator(".pill", has_text="asks you").wait_for()
-            told = (await client.get(f"/workflow-runs/{made}")).json()
-            assert (told["state"], told["session_state"], told["pending_interactions"]) == (
-                "running",
-                "paused",
-                1,
-            )
+            told = await until_paused(client, made)
+            assert (told["state"], told["pending_interactions"]) == ("running", 1)
             (asked,) = (await client.get(f"/sessions/{told['session_id']}/interactions")).json()["items"]
             answer = f"/sessions/{told['session_id']}/interactions/{asked['id']}/answer"
             done = await client.post(answer, json={"answer": "once"})

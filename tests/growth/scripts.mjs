@@ -30,6 +30,10 @@ function pumps(source) {
   return [...alphabet, ...pairs, "http://", "# ", "- - ", "- [ ] ", "](a"];
 }
 
+function tooSlow(small, large) {
+  return large / Math.max(small, NOISE) >= MAX_RATIO;
+}
+
 function measure(file, pattern, pump, stranger) {
   const run = (size) => {
     const text = ["", "# ", "http://a", "|-", "\u001b["].map((start) => start + pump.repeat(size / pump.length) + stranger);
@@ -39,7 +43,8 @@ function measure(file, pattern, pump, stranger) {
     return user + system;
   };
   if (run(SCREENED) < CLEARLY_LINEAR * 5) return;
-  const small = Math.min(run(SMALL), run(SMALL));
-  const large = run(LARGE);
-  if (large / Math.max(small, NOISE) >= MAX_RATIO) console.log(JSON.stringify({ slow: `${file}: ${pattern.source}`, pump, stranger, small, large }));
+  let [small, large] = [Math.min(run(SMALL), run(SMALL)), run(LARGE)];
+  // Neighbours on the machine cost cache and clock: the least of each is nearest to the truth.
+  if (tooSlow(small, large)) [small, large] = [Math.min(small, run(SMALL)), Math.min(large, run(LARGE))];
+  if (tooSlow(small, large)) console.log(JSON.stringify({ slow: `${file}: ${pattern.source}`, pump, stranger, small, large }));
 }

@@ -190,10 +190,14 @@ class SessionManager:
         return made
 
     async def get(self, session_id: str) -> SessionRow:
-        live = self._live.find(session_id)
         row = await self._storage.read(lambda uow: uow.sessions.get(session_id))
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
+        return self.as_moved(row)
+
+    def as_moved(self, row: SessionRow) -> SessionRow:
+        """Return a stored row with the state that the session has, also where that could not be stored."""
+        live = self._live.find(row.id)
         ahead = live is not None and live.ahead
         return row.model_copy(update={"state": live.row.state}) if live and ahead else row
 
