@@ -86,3 +86,21 @@ async def test_a_session_that_came_while_the_list_was_read_stays(demo: Demo, bro
             await expect(row).to_contain_text("Flat bread")
         await expect(row).to_contain_text("Flat bread")
         assert [one for one in complaints.found if "Service Worker" not in one] == []
+
+
+async def test_an_issue_that_came_while_the_list_was_read_stays(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with (
+        open_page(browser, daemon, width=1440, workers="block") as (page, complaints),
+        daemon.client() as client,
+    ):
+        [project] = (await client.get("/projects")).json()["items"]
+        async with held(page, "/issues[?]") as answer:
+            await page.evaluate(f"location.hash = '#issues/{project['id']}'")
+            async with asyncio.timeout(45):
+                await answer.here.wait()
+            filed = await client.post(f"/projects/{project['id']}/issues", json={"title": "Burnt bread"})
+            assert filed.status_code == 201, filed.text
+            await expect(page.locator("#issues")).to_contain_text("Burnt bread")
+        await expect(page.locator("#issues")).to_contain_text("Burnt bread")
+        assert [one for one in complaints.found if "Service Worker" not in one] == []

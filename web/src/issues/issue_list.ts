@@ -27,6 +27,8 @@ export class IssueList implements View {
   #cursor: string | null = null;
   #total = 0;
   #closed = false;
+  /** Of several answers the newest counts. */
+  #turn = 0;
 
   constructor(page: Page, route: Complete<"issues">) {
     this.#page = page;
@@ -67,9 +69,11 @@ export class IssueList implements View {
   }
 
   async #load(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     const limit = Math.min(Math.max(this.#items.length, PAGE), MOST);
     const found = await this.#fetch({ limit });
-    if (!found) return;
+    if (!found || turn !== this.#turn) return;
     this.#items = found.items;
     this.#took(found);
   }

@@ -39,6 +39,8 @@ export class IssuePage implements View {
   readonly #history: Part;
   readonly #side: Part[];
   #closed = false;
+  /** Of several answers the newest counts. */
+  #turn = 0;
 
   constructor(page: Page, route: Complete<"issue">) {
     this.#page = page;
@@ -78,9 +80,11 @@ export class IssuePage implements View {
   }
 
   async #load(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     const sessions = `/sessions?project_id=${encodeURIComponent(this.#route.project)}&issue_number=${this.#route.number}`;
     const [issue, { items: todos }, bound] = await Promise.all([request<Issue>("GET", this.#path), request<{ items: Todo[] }>("GET", `${this.#path}/todos`), allItems<Session>(sessions, { limit: 20 })]);
-    if (this.#closed) return;
+    if (this.#closed || turn !== this.#turn) return;
     this.#page.title(`#${issue.number} ${issue.title}`);
     this.#checklist.show(todos, issue);
     for (const part of [this.#text, this.#history, ...this.#side]) part.show(issue, bound);

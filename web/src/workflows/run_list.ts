@@ -30,6 +30,8 @@ export class RunList {
   #runs: ListedRun[] = [];
   #cursor: string | null = null;
   #closed = false;
+  /** Of several answers the newest counts. */
+  #turn = 0;
 
   constructor({ project, workflow = null, onError }: Given) {
     this.#project = project;
@@ -50,8 +52,10 @@ export class RunList {
   }
 
   async load(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     const page = await this.#page({ limit: Math.min(Math.max(this.#runs.length, PAGE), MOST) });
-    if (!page) return;
+    if (!page || turn !== this.#turn) return;
     this.#runs = page.items;
     this.#draw(page.next_cursor);
   }

@@ -31,6 +31,8 @@ export class WorkflowRunPage implements View {
   readonly #root: HTMLElement;
   readonly #files = new Map<unknown, Upload>();
   #closed = false;
+  /** Of several answers the newest counts. */
+  #turn = 0;
   #run: Run | null = null;
 
   constructor(page: Page, route: Named) {
@@ -61,10 +63,12 @@ export class WorkflowRunPage implements View {
   }
 
   async #load(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
     const run = await request<Run>("GET", this.#path);
     if (this.#closed) return;
     await this.#name(Object.values(run.inputs).filter((value): value is string => typeof value === "string" && UPLOAD.test(value)));
-    if (this.#closed) return;
+    if (this.#closed || turn !== this.#turn) return;
     this.#run = run;
     this.#route.project = run.project_id;
     this.#page.sidebar.select(this.#route);

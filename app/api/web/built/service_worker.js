@@ -50,11 +50,11 @@ const BUILT_FILES = [
 	"highlighting_worker-gyfc37bat1.js",
 	"inbox_page-bqjhbb8vqf.js",
 	"inbox_page-bx1l6bzgfs.css",
-	"index-dvgdp75d4t.js",
+	"index-by8hhjr1mo.js",
 	"index-lqhi0xd1zn.css",
 	"inter-mpvciq5z6x.woff2",
-	"issue_views-glw26y1uef.js",
 	"issue_views-k78xpczqou.css",
+	"issue_views-mhnuczc9po.js",
 	"jetbrains_mono-nh4clc2oa2.woff2",
 	"markdown_view-53q67vqwl0.js",
 	"markdown_view-ckf17of44w.js",
@@ -87,7 +87,7 @@ const BUILT_FILES = [
 	"trust_page-l2snv9omgf.js",
 	"views-nk2xha2f0y.css",
 	"views-notyvventc.js",
-	"workflow_views-i9q8qw00lh.js",
+	"workflow_views-cmcqzcuek8.js",
 	"workflow_views-ok2uu7z2t6.css"
 ];
 const worker = globalThis;
