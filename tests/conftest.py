@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.driver import machine
 from tests.driver.compiled_statements import share_compiled_statements
@@ -24,10 +26,15 @@ from tests.speeds import ALL, COLD_STARTS, FAST, REPEATED, SLOW, absent_cases, b
 
 pytest_plugins = ["tests.driver.storage_fixtures"]
 
-settings.register_profile("kaged", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""On a busy machine one example takes longer than the 200 ms of hypothesis, whatever it does, and making some
-takes longer than hypothesis thinks sound."""
+settings.register_profile(
+    "kaged", deadline=None, derandomize=not NIGHT, suppress_health_check=[HealthCheck.too_slow]
+)
+"""By day the examples are always the same ones, by night others. On a busy machine one example takes longer
+than the 200 ms of hypothesis, whatever it does, and making some takes longer than hypothesis thinks sound."""
 settings.load_profile("kaged")
+if not NIGHT:
+    # It mixes in constants of the modules that are loaded, which depend on the tests before.
+    providers._get_local_constants = Constants
 
 share_compiled_statements()
 

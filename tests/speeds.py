@@ -130,6 +130,7 @@ SLOW: tuple[str, ...] = (
     "tests/tools/code/test_masked.py",
     "tests/e2e/test_forms_page.py",
     "tests/e2e/test_history_page.py",
+    "tests/e2e/test_late_answers_page.py",
     "tests/harness/test_transfer.py",
     "tests/e2e/test_page_views.py",
     "tests/e2e/test_reference_page.py::test_every_operation_is_shown_and_nothing_is_too_wide",
