@@ -175,6 +175,7 @@ def installed(release: tuple[Path, str], tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
+@pytest.mark.timeout(5 * SECONDS)
 @pytest.mark.requirement("release.wheel", "command_line.version")
 def test_kaged_runs_from_the_wheel_and_opens_nothing_that_is_not_in_it(
     installed: Path, release: tuple[Path, str], tmp_path: Path
