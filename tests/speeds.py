@@ -413,7 +413,6 @@ NIGHTLY: tuple[str, ...] = (
     "tests/cli/test_trust.py::test_what_init_wrote_is_trusted_and_what_lay_there_before_is_not",
     "tests/cli/test_trust_restarts.py::test_the_schedule_of_a_project_runs_after_an_upgrade_as_before",
     "tests/cli/test_trust_restarts.py::test_serve_with_trust_trusts_what_it_loads_as_it_is_then",
-    "tests/cli/test_serve.py::test_a_second_sigterm_stops_at_once",
     "tests/cli/test_local_commands.py::test_openapi_writes_both_files",
     "tests/cli/test_local_commands.py::test_check_knows_the_model_aliases_of_the_config",
     "tests/cli/test_editor_failures.py::test_without_a_key_the_editor_is_asked_to_authenticate",

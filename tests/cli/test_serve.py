@@ -6,7 +6,6 @@ import signal
 import socket
 import stat
 import subprocess
-import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -34,21 +33,6 @@ def test_json_prints_exactly_one_line_when_ready_and_sigterm_ends_it_well(home: 
     daemon.signal(signal.SIGTERM)
     assert daemon.wait() == 0
     assert daemon.further_output() == []
-
-
-@pytest.mark.requirement("command_line.serve")
-def test_a_second_sigterm_stops_at_once(home: Home) -> None:
-    config = home.config.read_text()
-    home.config.write_text(config + "shutdown_grace_seconds = 60\n")
-    daemon = DaemonProcess(home).start()
-    stalled = home.terminal("send", "stall please")
-    stalled.expect("Thinking it over")
-    began = time.monotonic()
-    daemon.signal(signal.SIGTERM)
-    daemon.signal(signal.SIGTERM)
-    daemon.wait()
-    assert time.monotonic() - began < 30
-    stalled.close(force=True)
 
 
 @pytest.mark.requirement("bad_input.second_daemon", "command_line.serve")
