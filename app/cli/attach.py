@@ -104,9 +104,9 @@ async def _show_live(
 
 def _goes_on(session: dict[str, Any]) -> bool:
     """Tell whether a run is under way, or about to go on: one that has waited for people shows `paused` until
-    it has taken its answer."""
-    answered = session["active_run"] is not None and not session["pending_interactions"]
-    return session["state"] in ("running", "queued") or answered
+    it has taken its answer. One that an operator has paused does not go on by itself."""
+    answered = session["state_reason"] == "interaction" and not session["pending_interactions"]
+    return session["state"] in ("running", "queued") or (session["active_run"] is not None and answered)
 
 
 async def _show_history(client: DaemonClient, view: StreamView, session_id: str) -> None:

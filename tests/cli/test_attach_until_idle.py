@@ -25,8 +25,16 @@ class Daemon:
         return self.details.pop(0)
 
 
-def detail(state: str, last_seq: int, run: str | None, questions: int = 0) -> dict[str, Any]:
-    return {"state": state, "last_seq": last_seq, "active_run": run, "pending_interactions": questions}
+def detail(
+    state: str, last_seq: int, run: str | None, questions: int = 0, reason: str = "interaction"
+) -> dict[str, Any]:
+    return {
+        "state": state,
+        "state_reason": reason if state == "paused" else None,
+        "last_seq": last_seq,
+        "active_run": run,
+        "pending_interactions": questions,
+    }
 
 
 async def left_after(client: Any, *frames: tuple[str, dict[str, Any]]) -> str:
@@ -59,4 +67,9 @@ async def test_a_run_that_is_about_to_take_its_answer_is_waited_for() -> None:
 
 async def test_a_run_that_waits_for_an_answer_is_left() -> None:
     client = Daemon(detail("paused", 1, "run_1", questions=1))
+    assert await left_after(client, ("sync", {"through_seq": 1}), ("session.state", {})) == "sync"
+
+
+async def test_a_run_that_an_operator_has_paused_is_left() -> None:
+    client = Daemon(detail("paused", 1, "run_1", reason="operator"))
     assert await left_after(client, ("sync", {"through_seq": 1}), ("session.state", {})) == "sync"
