@@ -66,6 +66,14 @@ class Settled:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LookTime:
+    """How long a look took, in seconds: in all, and of the processor."""
+
+    passed: float = 0.0
+    processor: float = 0.0
+
+
 class BusyTimes:
     """The times at which something ran in a cage."""
 
@@ -112,8 +120,7 @@ class NewNames:
         self._busy = BusyTimes()
         self._to_look = False
         self._looking = asyncio.Lock()
-        self._took = 0.0
-        self._processor = 0.0
+        self._took = LookTime()
         self._emitted_once: set[str] = set()
         self._unsaid = Settled()
         self._watching: asyncio.Task[None] | None = None
@@ -138,7 +145,7 @@ class NewNames:
 
     async def _watch(self, is_busy: Callable[[], bool]) -> None:
         while True:
-            await asyncio.sleep(max(WATCH_SECONDS, self._took * WATCH_SHARE))
+            await asyncio.sleep(max(WATCH_SECONDS, self._took.passed * WATCH_SHARE))
             if is_busy():
                 try:
                     await self.settle(is_busy)
@@ -153,7 +160,7 @@ class NewNames:
     @property
     def is_quick(self) -> bool:
         """Whether looking takes so little that it can be done at every start."""
-        return self._processor < QUICK_SECONDS and self._took < LONGEST_SECONDS
+        return self._took.processor < QUICK_SECONDS and self._took.passed < LONGEST_SECONDS
 
     async def settle(self, is_busy: Callable[[], bool], *, always: bool = False) -> Settled:
         """Take away what the cage has made since the last call. `is_busy` says whether anything runs. When
@@ -163,8 +170,8 @@ class NewNames:
                 return Settled()
             self._to_look = is_busy()
             begun = time.perf_counter()
-            settled, self._processor = await asyncio.to_thread(self._timed_look)
-            self._took = time.perf_counter() - begun
+            settled, processor = await asyncio.to_thread(self._timed_look)
+            self._took = LookTime(time.perf_counter() - begun, processor)
             self._to_look = self._to_look or not settled.complete
         for one in settled.taken_away[:MAX_EVENTS]:
             self._emit("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
