@@ -77,7 +77,7 @@ async def new(
         path = f"/projects/{path_part(await daemon.project_id())}/attempts"
         body |= {} if title is None else {"title": title}
         made = await daemon.client.request("POST", path, body=body)
-    daemon.show(made, f"{made['id']}; `kaged attempts show {made['id']} --wait` compares them")
+    daemon.show_id(made, f"`kaged attempts show {made['id']} --wait` compares them")
 
 
 @command.command(name="list")

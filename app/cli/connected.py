@@ -19,7 +19,7 @@ from app.cli.client import DaemonClient
 from app.cli.conversation import open_project
 from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.given_path import GivenPath
-from app.cli.output import json_option, print_json, print_table, print_text
+from app.cli.output import json_option, print_json, print_table, print_text, printable
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Command = Callable[..., Awaitable[int | None]]
@@ -41,6 +41,12 @@ class Connected:
             print_text(shown)
         else:
             shown(answer)
+
+    def show_id(self, made: dict[str, Any], next_step: str) -> None:
+        """Print the id of what was created, for people and scripts; standard error says what to do next."""
+        self.show(made, str(made["id"]))
+        if not self.as_json:
+            click.secho(printable(next_step), dim=True, err=True)
 
     def show_rows(
         self, answer: Any, header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, more: str = ""

@@ -46,7 +46,7 @@ async def new(daemon: Connected, title: str, base: str, no_wait: bool) -> None:
     made = await open_session(daemon.client, daemon.project, title=title, workspace=wished_workspace(base))
     if not no_wait:
         await _until_ready(daemon, made)
-    daemon.show(made, f"{made['id']}; `kaged send --session {made['id']} TEXT` sends it a message")
+    daemon.show_id(made, f"`kaged send --session {made['id']} TEXT` sends it a message")
 
 
 async def _until_ready(daemon: Connected, session: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ def test_attempts_are_compared_in_a_table_and_one_is_picked(home: Home) -> None:
     assert unknown.returncode == 1 and "nobody" in unknown.stderr
     assert "the project has no attempts" in home.run("attempts", "list").stdout
     started = home.run("attempts", "new", "read it", "-n", "2", "--max-tokens", "1000000")
-    assert "kaged attempts show att_" in started.stdout, started.stderr
+    assert f"kaged attempts show {started.stdout.strip()} --wait" in started.stderr, started.stderr
     found = home.json("attempts", "show", "--wait")
     states = [(one["number"], one["state"]) for one in found["attempts"]]
     assert states == [(1, "succeeded"), (2, "succeeded")]

@@ -141,7 +141,7 @@ async def test_the_commands_of_the_page_on_changes(
     [script] = [
         step.script for step in steps(DOCS / "changes.md") if "kaged revert last --undo" in step.script
     ]
-    listed, whole, one, revert, hunk, undo = [
+    listed, whole, one, revert, hunk, reverts, undo = [
         line.partition("#")[0].strip() for line in script.strip().splitlines()
     ]
     assert "src/app.py" in await at.paste(listed, cwd=at.project)
@@ -153,5 +153,6 @@ async def test_the_commands_of_the_page_on_changes(
     made = await at.paste(hunk, cwd=at.project)
     assert file.read_text() == new.replace("value_25 = 26", "value_25 = 25")
     revert_id = made.partition("--undo ")[2].partition("`")[0]
+    assert revert_id in await at.paste(reverts, cwd=at.project)
     await at.paste(undo.replace("rvt_...", revert_id), cwd=at.project)
     assert file.read_text() == new
