@@ -519,6 +519,7 @@ NIGHTLY: tuple[str, ...] = (
     # By day each command, route and setting of the documentation has a test of its own. At night its
     # examples, recipes and settings for other programs are carried out as they are written.
     "tests/e2e/test_documented_examples.py::test_the_first_steps_in_a_project",
+    "tests/e2e/test_documented_examples.py::test_three_agents_work_side_by_side_as_the_page_on_workspaces_says",
     "tests/e2e/test_documented_examples.py::test_an_agent_gets_the_instructions_and_loads_the_skill",
     "tests/e2e/test_documented_web.py",
     "tests/e2e/test_recipes.py",

@@ -116,7 +116,8 @@ def print_merge(found: dict[str, Any], *, diff: bool) -> None:
         print_text(found["diff"])
     if found["given_to_agent"]:
         print_text(
-            "the workspace has the conflicts, and the agent was asked to resolve them; merge again afterwards"
+            "the agent was asked to resolve the conflicts in its workspace;"
+            " `kaged attach SESSION --until-idle` waits for it; then merge again"
         )
         return
     if found["dry_run"]:

@@ -1,4 +1,4 @@
-"""The examples of pages on modes, skills, providers and first steps, pasted as a reader does it."""
+"""The examples of pages on modes, skills, providers, workspaces and first steps, pasted as by a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.driver.daemon_process import REPOSITORY
 from tests.driver.kaged import WAIT_SECONDS, DaemonProcess
 from tests.e2e.interop_reader import Reader
 from tests.e2e.pasted_commands import steps
-from tests.fakes.provider_script import Reply, ToolCall, text_reply
+from tests.fakes.provider_script import RecordedRequest, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 DOCS = REPOSITORY / "docs"
@@ -156,3 +156,51 @@ async def test_the_commands_of_the_page_on_changes(
     assert revert_id in await at.paste(reverts, cwd=at.project)
     await at.paste(undo.replace("rvt_...", revert_id), cwd=at.project)
     assert file.read_text() == new
+
+
+TOKENS = "".join(f"{name} = 0\n" for name in ("word", "space", "number", "sign", "end"))
+EDITS = {"Fix the parser.": "word = 1", "Fix the lexer.": "word = 2", "Write the docs.": "end = 3"}
+KEEP_OWN = "sed -i '/^<<<<<<< /,/^=======$/d; /^>>>>>>> /d' tokens.toml"
+
+
+def work(request: RecordedRequest) -> Reply:
+    """Answer as an agent that changes the line it is asked to, or resolves conflicts in favour of its own."""
+    messages: list[dict[str, Any]] = request.json["messages"]
+    if messages[-1]["role"] == "user" and "tool_result" in str(messages[-1]["content"]):
+        return text_reply("Done.")
+    asked = str(messages[-1]["content"])
+    line = next((line for task, line in EDITS.items() if task in asked), None)
+    if line is None:
+        assert "Above ======= are the lines of the project" in asked
+        return Reply((ToolCall("shell_bash", {"command": KEEP_OWN}, id="c1"),))
+    edit = f"sed -i 's/^{line.split()[0]} = .*/{line}/' tokens.toml"
+    return Reply((ToolCall("shell_bash", {"command": edit}, id="c1"),))
+
+
+@pytest.mark.requirement("workspaces.merge")
+async def test_three_agents_work_side_by_side_as_the_page_on_workspaces_says(
+    reader: tuple[Reader, DaemonProcess], model: FakeProvider
+) -> None:
+    at, daemon = reader
+    model.respond = work
+    asks = '{ permission: shell.bash, pattern: "*", action: ask }'
+    project = at.project_file.read_text()
+    assert asks in project
+    at.project_file.write_text(project.replace(asks, asks.replace("ask }", "allow }")))
+    await at.paste("kaged trust", cwd=at.project)
+    (at.project / "tokens.toml").write_text(TOKENS)
+    await at.paste(
+        "git init -q -b main; git config user.name Ada; git config user.email ada@example.org;"
+        " git add -A; git commit -qm first",
+        cwd=at.project,
+    )
+    [script] = [step.script for step in steps(DOCS / "workspaces.md") if "--to-agent" in step.script]
+    # The merge of conflicts ends with 1, which ends a shell that stops at the first failure.
+    printed = await at.paste(script.replace("--to-agent ", "--to-agent || true "), cwd=at.project)
+    assert "+word = 1" in printed and "conflict: tokens.toml" in printed
+    assert (at.project / "tokens.toml").read_text() == TOKENS.replace("word = 0", "word = 2")
+    assert await at.paste("git log --format=%s; git status --short", cwd=at.project) == (
+        "Parser\nfirst\n M tokens.toml\n"
+    )
+    found = daemon.call("GET", f"/projects/{daemon.project_id}/workspaces")["items"]
+    assert {one["state"] for one in found} == {"merged", "discarded"}

@@ -337,8 +337,9 @@ def conflict_message(merged: Merged) -> str:
     files = "\n".join(f"- {path}" for path in merged.conflicts)
     return (
         "The project has changed, and its changes are in your workspace now. These files have "
-        f"conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{files}\n\nResolve them so that both sides' "
-        "changes hold, and remove the markers."
+        f"conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{files}\n\nAbove ======= are the lines of the "
+        "project, below it those of this workspace. Resolve them so that both sides' changes hold, and "
+        "remove the markers."
     )
 
 
