@@ -1,0 +1,1 @@
+export{t as default}from"./CageView-gy2weh6tgf.js";

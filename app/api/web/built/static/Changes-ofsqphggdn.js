@@ -1,0 +1,1 @@
+export{t as default}from"./changes-hck9848fz8.js";

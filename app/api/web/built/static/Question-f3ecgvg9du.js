@@ -1,0 +1,1 @@
+export{r as default}from"./questions-n8yruq7krt.js";

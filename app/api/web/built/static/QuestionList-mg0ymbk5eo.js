@@ -1,0 +1,1 @@
+export{n as default}from"./questions-n8yruq7krt.js";

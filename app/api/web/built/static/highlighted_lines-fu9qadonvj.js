@@ -1,0 +1,1 @@
+export{t as highlightedLines}from"./highlighting-jt8sm3yzl3.js";

@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-b8ylkyzxcs.js";
