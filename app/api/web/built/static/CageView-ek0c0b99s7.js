@@ -1,0 +1,1 @@
+export{t as default}from"./CageView-g4mc5j9hhn.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./CageView-gy2weh6tgf.js";

@@ -1,0 +1,1 @@
+export{n as default}from"./diff-o0od5yf6f5.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-darkxmult8.js";

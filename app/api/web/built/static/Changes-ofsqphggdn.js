@@ -1,1 +1,0 @@
-export{t as default}from"./changes-hck9848fz8.js";

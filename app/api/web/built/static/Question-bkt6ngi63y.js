@@ -1,0 +1,1 @@
+export{r as default}from"./questions-lojulv65v5.js";

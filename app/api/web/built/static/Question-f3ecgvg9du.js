@@ -1,1 +1,0 @@
-export{r as default}from"./questions-n8yruq7krt.js";

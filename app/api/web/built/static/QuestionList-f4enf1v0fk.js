@@ -1,0 +1,1 @@
+export{n as default}from"./questions-lojulv65v5.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./questions-n8yruq7krt.js";

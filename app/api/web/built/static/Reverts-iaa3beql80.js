@@ -1,0 +1,1 @@
+export{t as default}from"./diff-o0od5yf6f5.js";

@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-jt8sm3yzl3.js";

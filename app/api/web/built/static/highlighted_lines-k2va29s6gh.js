@@ -1,0 +1,1 @@
+export{t as highlightedLines}from"./highlighting-nm1jno1f2z.js";

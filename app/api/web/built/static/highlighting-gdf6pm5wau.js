@@ -1,0 +1,1 @@
+export{n as highlight,r as pieces}from"./highlighting-nm1jno1f2z.js";

@@ -1,1 +1,0 @@
-export{n as highlight,r as pieces}from"./highlighting-jt8sm3yzl3.js";

@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-b3258rmq7k.js";

@@ -1,1 +1,0 @@
-export{t as offer}from"./notifications-b8ylkyzxcs.js";

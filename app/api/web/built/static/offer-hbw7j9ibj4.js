@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-b3258rmq7k.js";
