@@ -1,0 +1,1 @@
+export{t as default}from"./CageView-m4ucbao752.js";

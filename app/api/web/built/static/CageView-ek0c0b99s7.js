@@ -1,1 +1,0 @@
-export{t as default}from"./CageView-g4mc5j9hhn.js";

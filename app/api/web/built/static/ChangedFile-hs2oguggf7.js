@@ -1,0 +1,1 @@
+export{n as default}from"./diff-fx08zplrw4.js";

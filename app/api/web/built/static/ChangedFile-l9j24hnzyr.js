@@ -1,1 +1,0 @@
-export{n as default}from"./diff-o0od5yf6f5.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./changes-darkxmult8.js";

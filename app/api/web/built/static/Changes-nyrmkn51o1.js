@@ -1,0 +1,1 @@
+export{t as default}from"./changes-g88tc2r086.js";

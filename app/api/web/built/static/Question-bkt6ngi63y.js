@@ -1,1 +1,0 @@
-export{r as default}from"./questions-lojulv65v5.js";

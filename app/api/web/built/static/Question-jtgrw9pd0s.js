@@ -1,0 +1,1 @@
+export{r as default}from"./questions-jctu5tv8jk.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./questions-lojulv65v5.js";

@@ -1,0 +1,1 @@
+export{n as default}from"./questions-jctu5tv8jk.js";

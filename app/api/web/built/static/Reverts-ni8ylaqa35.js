@@ -1,0 +1,1 @@
+export{t as default}from"./diff-fx08zplrw4.js";

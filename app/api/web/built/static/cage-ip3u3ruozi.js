@@ -1,0 +1,1 @@
+export{t as factsOf,n as textOf,r as wordOf}from"./cage-b3h2tumi7s.js";

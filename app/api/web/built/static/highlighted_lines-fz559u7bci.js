@@ -1,0 +1,1 @@
+export{t as highlightedLines}from"./highlighting-dao097c8gv.js";

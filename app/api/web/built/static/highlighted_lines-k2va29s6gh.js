@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-nm1jno1f2z.js";

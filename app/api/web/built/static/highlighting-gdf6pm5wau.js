@@ -1,1 +1,0 @@
-export{n as highlight,r as pieces}from"./highlighting-nm1jno1f2z.js";

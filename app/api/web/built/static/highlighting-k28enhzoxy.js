@@ -1,0 +1,1 @@
+export{n as highlight,r as pieces}from"./highlighting-dao097c8gv.js";

@@ -1,1 +1,0 @@
-export{t as MarkdownView,n as showMarkdown}from"./markdown_view-h59r0gg3dd.js";

@@ -1,0 +1,1 @@
+export{t as MarkdownView,n as showMarkdown}from"./markdown_view-jhpvw1x8uz.js";

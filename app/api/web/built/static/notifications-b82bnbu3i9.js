@@ -1,1 +1,0 @@
-export{o as tell}from"./notifications-b3258rmq7k.js";

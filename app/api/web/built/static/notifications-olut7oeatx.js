@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-e3ciq0lbuh.js";

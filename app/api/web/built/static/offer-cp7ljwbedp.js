@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-e3ciq0lbuh.js";

@@ -1,1 +1,0 @@
-export{t as offer}from"./notifications-b3258rmq7k.js";
