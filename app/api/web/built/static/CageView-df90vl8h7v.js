@@ -1,1 +1,0 @@
-export{t as default}from"./CageView-m4ucbao752.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./diff-fx08zplrw4.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./changes-g88tc2r086.js";

@@ -1,1 +1,0 @@
-export{r as default}from"./questions-jctu5tv8jk.js";

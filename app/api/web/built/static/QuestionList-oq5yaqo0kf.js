@@ -1,1 +1,0 @@
-export{n as default}from"./questions-jctu5tv8jk.js";

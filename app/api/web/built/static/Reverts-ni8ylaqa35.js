@@ -1,1 +1,0 @@
-export{t as default}from"./diff-fx08zplrw4.js";

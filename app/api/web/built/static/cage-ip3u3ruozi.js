@@ -1,1 +1,0 @@
-export{t as factsOf,n as textOf,r as wordOf}from"./cage-b3h2tumi7s.js";

@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-dao097c8gv.js";

@@ -1,1 +1,0 @@
-export{n as highlight,r as pieces}from"./highlighting-dao097c8gv.js";

@@ -1,1 +1,0 @@
-export{t as MarkdownView,n as showMarkdown}from"./markdown_view-jhpvw1x8uz.js";

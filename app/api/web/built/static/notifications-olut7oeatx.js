@@ -1,1 +1,0 @@
-export{o as tell}from"./notifications-e3ciq0lbuh.js";

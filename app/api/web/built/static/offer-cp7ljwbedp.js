@@ -1,1 +1,0 @@
-export{t as offer}from"./notifications-e3ciq0lbuh.js";
