@@ -48,8 +48,8 @@ export default defineConfig({
             { name: "notifications", test: /src\/inbox\/(notifications|offer|Offer)/, priority: 1 },
             { name: "highlighting", test: /src\/text\/(highlight|languages)/, minShareCount: 2, priority: 2 },
             // What forms, issues and what waits have in common.
-            { name: "fields", test: /src\/(issues\/(checklist|words|proposals)|fields|file_field|act)\.ts$/, minShareCount: 2, priority: 2 },
-            { name: "parts", test: /src\/(?!text\/|(issues\/(checklist|words|proposals)|fields|file_field|act)\.ts$|changes\/|questions\/(?!questions\.svelte|stillness|proposals)|inbox\/(notifications|offer|Offer)|models\/|thread\/(tools\/|terminal_text|(?!ThreadView)[A-Z]|views|agents|cage|calls|reads|facts|failures)).*\.(ts|svelte)$/, minShareCount: 2, priority: 3 },
+            { name: "fields", test: /src\/(issues\/(checklist|words|proposals)|fields|file_field|act|redraw)\.ts$/, minShareCount: 2, priority: 2 },
+            { name: "parts", test: /src\/(?!text\/|(issues\/(checklist|words|proposals)|fields|file_field|act|redraw)\.ts$|changes\/|questions\/(?!questions\.svelte|stillness|proposals)|inbox\/(notifications|offer|Offer)|models\/|thread\/(tools\/|terminal_text|(?!ThreadView)[A-Z]|views|agents|cage|calls|reads|facts|failures)).*\.(ts|svelte)$/, minShareCount: 2, priority: 3 },
           ],
         },
       },

@@ -287,7 +287,7 @@ async def _assemble(
         registry=registry,
         providers=router,
         sessions=sessions,
-        imports=SessionImports(storage, projects, settings.daemon.data_dir / SCRATCH),
+        imports=SessionImports(storage, projects, hub, settings.daemon.data_dir / SCRATCH),
         events=hub,
         access=await _access(settings, redactor, storage),
         hooks=resources.hooks,

@@ -21,6 +21,16 @@ class SessionStateChanged(EventPayload):
     detail: str | None = None
 
 
+class SessionCreated(EventPayload):
+    """A session is stored: created, forked or imported. It comes before the session's own events, so only
+    subscribers to all sessions get it."""
+
+    TYPE = "session.created"
+    DURABLE = False
+    project_id: str
+    title: str
+
+
 class SessionUpdated(EventPayload):
     """A session has another title, works on another issue of its project (null: on none), has another
     model from its next run on (null: its agent's), or another mode from the next call on, or a person has
@@ -125,4 +135,5 @@ MORE_EVENTS: tuple[type[EventPayload], ...] = (
     MessageRemoved,
     WorkspaceUpdated,
     AttemptChecked,
+    SessionCreated,
 )

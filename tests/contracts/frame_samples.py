@@ -30,6 +30,7 @@ from app.events.sessions import (
     PromptFailed,
     PromptReloaded,
     RollbackUndone,
+    SessionCreated,
     SessionRolledBack,
     SessionStateChanged,
     SessionUpdated,
@@ -267,6 +268,7 @@ SAMPLES: tuple[EventPayload, ...] = (
             ),
         ),
     ),
+    SessionCreated(project_id="prj_01JZ0000000000000000000008", title="The failing test"),
     WorkflowQueued(
         workflow_run_id=WORKFLOW_RUN,
         workflow="deploy",

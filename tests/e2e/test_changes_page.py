@@ -137,7 +137,7 @@ async def test_an_edit_in_the_thread_is_reverted_and_a_command_run_again(
         await end.get_by_role("button", name="Changes").click()
         await expect(page.locator("#details .file")).to_have_count(3)
         revert = page.locator('.tool[data-tool="edit.text"]').first.locator(".revert")
-        asked = revert.locator("text=Take back all changes of this session in bakery/receipt.py (+2 −2)?")
+        asked = revert.locator("text=Take back all changes of this session in receipt.py (+2 −2)?")
         # It asks first; Escape leaves the file alone.
         await revert.locator('[data-act="revert-file"]').click()
         await asked.wait_for()

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
 
-from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state
+from tests.driver.browser import conversation, enqueue, new_session, open_page, send, until_state, until_true
 from tests.driver.daemon_process import DaemonProcess
 from tests.driver.demo_daemon import Demo
 
@@ -36,6 +36,12 @@ CONVERSATIONS = """
       - answer: [text: "The better answer."]
 """
 
+STANDS_OVER = """(() => {
+    const box = (name) => document.querySelector(name).getBoundingClientRect();
+    const [over, ring] = [box(".popup"), box("#context")];
+    const inside = over.left >= 0 && over.right <= innerWidth;
+    return inside && over.left <= ring.left && over.right >= ring.right && over.bottom <= ring.top;
+})()"""
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
@@ -315,6 +321,10 @@ async def test_the_model_is_chosen_with_its_price_for_the_session_or_for_once(
         await page.wait_for_selector(".popup [role=img][aria-label='3.9k of 200k tokens']")
         shown = [await page.inner_text(f".popup [data-share={name}]") for name in ("tools", "results")]
         assert shown == [f"{shares['tools'] / 1000:.1f}k {part[1]} %", "0 0 %"]
+        # It stands over the button that opens it, in a window of any width.
+        for width in (1280, 800, 390):
+            await page.set_viewport_size({"width": width, "height": 800})
+            await until_true(page, STANDS_OVER)
         assert complaints.found == []
 
 

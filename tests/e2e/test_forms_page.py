@@ -54,6 +54,16 @@ CONVERSATIONS = """
                       description: "As <b>CSV</b>." }
       - answer: [text: "I have the list."]
 
+  - says: name it
+    steps:
+      - answer:
+          - tool_call:
+              name: kaged.ask
+              arguments:
+                summary: "`total()` has two callers."
+                questions: [{ id: which, title: Which `caller`?, options: [{ label: both }, { label: one }] }]
+      - answer: [text: "It is named."]
+
   - says: tell me
     steps:
       - answer:
@@ -91,6 +101,30 @@ async def answers(page: Page) -> dict[str, str]:
     await page.wait_for_selector(".answered dd")
     asked = await page.locator(".answered dt").all_inner_texts()
     return dict(zip(asked, await page.locator(".answered dd").all_inner_texts(), strict=True))
+
+
+async def test_names_in_a_question_are_set_as_code(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with (
+        open_page(browser, daemon) as (page, complaints),
+        open_page(browser, daemon) as (other, _),
+    ):
+        session = await new_session(page)
+        await other.goto(f"{daemon.url}/#{session}")
+        await send(page, "name it")
+        for view in (page, other):
+            await expect(view.locator(".question .asks code")).to_have_text("total()")
+        await page.goto(f"{daemon.url}/#inbox")
+        await expect(page.locator("#view .asks code")).to_have_text("total()")
+        assert "`" not in await page.inner_text("#view .question")
+        await page.get_by_text("both").click()
+        await page.click("#view [data-answer=send]:enabled")
+        # Who did not answer reads what was asked, and what became of it.
+        folded = other.locator(".questions .receipt")
+        await expect(folded).to_contain_text("Answered by the operator")
+        await expect(folded.locator("code")).to_have_text("total()")
+        await expect(other.locator(".answered dt code")).to_have_text("caller")
+        assert complaints.found == []
 
 
 async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees_it(

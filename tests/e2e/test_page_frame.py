@@ -114,6 +114,25 @@ async def test_a_wide_window_gives_the_workspace_more_and_no_tab_is_ever_cut(
         assert complaints.found == []
 
 
+async def test_the_tabs_of_the_workspace_are_one_row_on_a_phone(demo: Demo, browser: Browser) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon, width=390, height=844) as (page, complaints):
+        session = await new_session(page)
+        await page.click("#open-details")
+        tabs = page.locator("#tabs [role=tab]")
+        tops = await tabs.evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
+        assert len(set(tops)) == 1
+        assert await page.evaluate("document.documentElement.scrollWidth") == 390
+        # The one that is chosen is in view, whoever chooses it.
+        await page.locator("#tab-changes").press("ArrowLeft")
+        await expect(page.locator("#tab-session")).to_be_in_viewport(ratio=1)
+        await expect(page.locator("#tab-session")).to_have_attribute("aria-selected", "true")
+        await page.goto(f"{daemon.url}/#{session}/changes")
+        await expect(page.locator("#tab-changes")).to_have_attribute("aria-selected", "true")
+        await expect(page.locator("#tab-changes")).to_be_in_viewport(ratio=1)
+        assert complaints.found == []
+
+
 async def test_what_a_session_is_marked_with_leaves_room_for_its_title(demo: Demo, browser: Browser) -> None:
     daemon = await demo.start()
     title = "The oven is cold"

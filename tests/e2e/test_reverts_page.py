@@ -87,7 +87,7 @@ async def test_the_card_of_an_edit_says_when_its_change_was_reverted_wherever_th
             await expect(second.locator(".reverted")).to_have_count(0)
         assert receipt.read_text() != both
         # It is undone in the other tab: here the card and Changes follow.
-        undo = edits_of(other)[0].get_by_role("button", name="Undo the revert of bakery/receipt.py")
+        undo = edits_of(other)[0].get_by_role("button", name="Undo the revert of receipt.py")
         await undo.click()
         await expect(edits_of(page)[0].locator(".reverted")).to_have_count(0)
         await expect(edits_of(page)[0].locator('[data-act="revert-file"]')).to_be_visible()

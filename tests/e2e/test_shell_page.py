@@ -105,6 +105,27 @@ async def test_sessions_are_found_renamed_archived_and_deleted(demo: Demo, brows
         assert complaints.found == []
 
 
+async def test_a_session_that_another_client_makes_is_in_the_list_at_once(
+    demo: Demo, browser: Browser
+) -> None:
+    daemon = await demo.start()
+    async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
+        await expect(page.locator("#projects")).to_have_attribute("aria-busy", "false")
+        wish = {"project_id": daemon.project_id, "title": "Rye bread"}
+        made = (await client.post("/sessions", json=wish)).json()["id"]
+        row = page.locator(f'.session[data-key="{made}"]')
+        await expect(row).to_contain_text("Rye bread")
+        exported = (await client.get(f"/sessions/{made}/export")).content
+        await client.delete(f"/sessions/{made}")
+        await page.reload()
+        await until_ready(page)
+        await expect(row).to_have_count(0)
+        taken = await client.post("/sessions/import", content=exported)
+        assert taken.status_code == 201, taken.text
+        await expect(row).to_contain_text("Rye bread")
+        assert complaints.found == []
+
+
 async def test_a_project_is_chosen_by_walking_through_folders(
     own_demo: Demo, browser: Browser, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.driver.axe import read_axe, violations
 from tests.driver.browser import new_session, open_page, send, until_ready, until_state
@@ -88,6 +88,15 @@ async def reads(page: Page, text: str) -> None:
     assert await page.locator(LEAD).get_attribute("open") is None
 
 
+async def as_pending(route: Route) -> None:
+    """Answer with the runs of subagents as they are before they begin."""
+    answer = await route.fetch()
+    runs = await answer.json()
+    for run in runs["items"]:
+        run["state"] = "pending" if run["parent_run_id"] else run["state"]
+    await route.fulfill(response=answer, json=runs)
+
+
 async def is_beside(page: Page, lead: bool) -> None:
     await expect(page.locator(".beside")).to_have_count(int(lead))
     await expect(page.locator("#tab-agent")).to_have_count(int(lead))
@@ -116,6 +125,15 @@ async def test_a_subagent_stands_beside_the_conversation(tmp_path: Path, browser
                 assert page.url == address
                 head = page.get_by_role("region", name="Agent lead").locator("> header")
                 await expect(head).to_contain_text("lead it")
+                await expect(head).to_contain_text("running")
+                # One that has yet to begin can be stopped, too.
+                stop = head.locator("[data-act=stop-agent]")
+                await page.route(re.compile("/runs[?]"), as_pending)
+                await page.reload()
+                await expect(head).to_contain_text("pending")
+                await expect(stop).to_be_visible()
+                await page.unroute_all()
+                await page.reload()
                 await expect(head).to_contain_text("running")
                 first.gate.set()
                 await reads(page, r"One\. Two\.")

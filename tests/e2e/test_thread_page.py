@@ -111,6 +111,10 @@ async def test_a_long_session_is_read_from_its_end_and_a_link_finds_its_beginnin
         await page.goto(f"{daemon.url}/#{session}/msg_01JZ0000000000000000000000")
         await page.reload()
         await expect(page.locator(".notice")).to_contain_text("is not in this conversation")
+        # Elsewhere it is nobody's concern.
+        await page.goto(f"{daemon.url}/#{session}/{first}")
+        await expect(page.locator(f'[data-id="{first}"]')).to_be_in_viewport()
+        await expect(page.locator(".notice")).to_have_count(0)
         assert complaints.found == []
 
 

@@ -43,46 +43,6 @@ export function replace(element: ParentNode, ...children: Child[]): void {
   append(element, children);
 }
 
-/** Put new children in place of the old ones, as `replace`. What has the same `data-key` before and after
- * keeps the focus, what was typed into it, and whether it is open. */
-export function redraw(element: HTMLElement, ...children: Child[]): void {
-  const kept = new Map(keyed(element).map((old) => [old.dataset.key, old]));
-  const active = document.activeElement;
-  const focused = active instanceof HTMLElement && element.contains(active) && active !== element ? active : null;
-  const selection = focused && isText(focused) ? ([focused.selectionStart, focused.selectionEnd] as const) : null;
-  replace(element, ...children);
-  for (const made of keyed(element)) carryOver(kept.get(made.dataset.key), made);
-  if (!focused) return;
-  const again = element.contains(focused) ? focused : focused.dataset.key && element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused.dataset.key)}"]`);
-  if (again) {
-    again.focus({ preventScroll: true });
-    if (selection && selection[0] !== null && isText(again)) again.setSelectionRange(...selection);
-    return;
-  }
-  // What had the focus is gone: the keyboard goes on where it was.
-  if (element.tabIndex < 0) element.tabIndex = -1;
-  element.focus({ preventScroll: true });
-}
-
-function keyed(element: HTMLElement): HTMLElement[] {
-  return [...element.querySelectorAll<HTMLElement>("[data-key]")];
-}
-
-function isText(element: HTMLElement): element is HTMLInputElement | HTMLTextAreaElement {
-  return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement;
-}
-
-function carryOver(old: HTMLElement | undefined, made: HTMLElement): void {
-  if (!old || old === made || old.tagName !== made.tagName) return;
-  if (made instanceof HTMLDetailsElement) made.open = (old as HTMLDetailsElement).open;
-  else if (made instanceof HTMLInputElement && (made.type === "checkbox" || made.type === "radio")) made.checked = (old as HTMLInputElement).checked;
-  else if (made instanceof HTMLSelectElement) made.value = (old as HTMLSelectElement).value;
-  else if (isText(made) && made.type !== "file") {
-    const { value, defaultValue } = old as HTMLInputElement | HTMLTextAreaElement;
-    if (value !== defaultValue) made.value = value;
-  }
-}
-
 /** Return an element that is always on the page. */
 export function byId(id: string): HTMLElement {
   const element = findById(id);

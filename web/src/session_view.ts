@@ -16,6 +16,7 @@ import { Details } from "./workspace/workspace.ts";
 import { failed, sessionWord, stateWords } from "./session_words.ts";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
+const NOT_HERE = "not_here";
 
 type Detail = Schemas["SessionDetail"];
 
@@ -122,10 +123,12 @@ export class SessionView {
 
   /** Show the message or the run that the address names. Returns whether it names one that is there. */
   async #showNamed(): Promise<boolean> {
-    const [session, id] = location.hash.slice(1).split("/");
+    const { hash } = location;
+    const [session, id] = hash.slice(1).split("/");
+    forget(NOT_HERE);
     if (!id || !/^(msg|run)_\w+$/.test(id) || session !== this.#session?.id) return false;
     const shown = await this.conversation.show(id);
-    if (!shown && session === this.#session?.id) this.page.failed(new Error("What the address names is not in this conversation."));
+    if (!shown && hash === location.hash) this.page.failed({ code: NOT_HERE, message: "What the address names is not in this conversation." });
     return shown;
   }
 

@@ -166,6 +166,7 @@ class SessionManager:
                 uow.workspaces.add(workspace)
 
         await self._storage.write(effect(store, lambda _: row), durable=True)
+        self._hub.announce(row)
         return row
 
     async def open(self, opening: Opening, *, created_by: str) -> SessionRow:
@@ -178,6 +179,7 @@ class SessionManager:
         row = opened_session(opening, compiled.digest, created_by)
         store = await asyncio.to_thread(opening_statements, row, opening.turns)
         await self._storage.write(store, durable=True)
+        self._hub.announce(row)
         return row
 
     async def fork(self, session_id: str, message_id: str, *, actor: str) -> SessionRow:
@@ -187,6 +189,7 @@ class SessionManager:
         made = new_session(source, actor)
         copied = await asyncio.to_thread(storing, session_id, message_id, made, rows, edits)
         await self._storage.write(effect(copied, lambda _: made), durable=True)
+        self._hub.announce(made)
         return made
 
     async def get(self, session_id: str) -> SessionRow:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 
 from app.errors import NotFound
+from app.events.sessions import SessionCreated
 from app.events.union import Heartbeat
 from app.harness.stream.followed import FollowedSessions
 from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
@@ -26,7 +27,9 @@ from app.harness.stream.subscription import (
     Subscription,
     replay_page,
 )
+from app.ids import now_ms
 from app.storage.models import Event
+from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.storage")
@@ -171,6 +174,11 @@ class EventHub:
             subscription.push(frame)
         for deliver, _ in self._listeners:
             deliver(frame)
+
+    def announce(self, session: SessionRow) -> None:
+        """Tell who listens to all sessions that a new one is stored."""
+        payload = SessionCreated(project_id=session.project_id, title=session.title)
+        self.publish_globally(Frame.make(0, payload, session_id=session.id, created_at=now_ms()))
 
     def heartbeat(self) -> None:
         """Send every subscriber the sign that the daemon is alive."""

@@ -17,6 +17,7 @@ from typing import IO, Any
 from app.errors import Conflict, RateLimited, StorageError
 from app.harness.conversation.session_rows import session_audit
 from app.harness.projects.projects import ProjectRegistry
+from app.harness.stream.event_hub import EventHub
 from app.harness.transfer.export_reader import ExportReader, wrong
 from app.harness.transfer.transfer_lines import ImportedSession, stored_values
 from app.storage.models import Session as SessionRow
@@ -52,8 +53,11 @@ class Imported:
 class SessionImports:
     """The imports of one daemon. `spool_folder` is on a disk with room for `AT_ONCE` files."""
 
-    def __init__(self, storage: Storage, projects: ProjectRegistry, spool_folder: Path) -> None:
+    def __init__(
+        self, storage: Storage, projects: ProjectRegistry, hub: EventHub, spool_folder: Path
+    ) -> None:
         self._storage = storage
+        self._hub = hub
         self._projects = projects
         self._spool_folder = spool_folder
         self._running = 0
@@ -79,6 +83,7 @@ class SessionImports:
                 await self._storage.write(
                     lambda uow: _store(uow, session, found, spool, rows, actor), durable=True
                 )
+                self._hub.announce(session)
                 return Imported(session, [] if found.sealed else [UNSEALED_WARNING])
         finally:
             self._running -= 1

@@ -2,7 +2,8 @@
 
 import { address, allItems, request, type Page, type Schemas } from "../api.ts";
 import { actForm } from "../act.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
+import { redraw } from "../redraw.ts";
 import { to } from "../routes.ts";
 import type { Issue, PartGiven } from "./types.ts";
 import { assigned, assignee } from "./words.ts";
@@ -32,8 +33,8 @@ export class IssueAssignment {
 
   #link(assignment: string | null): HTMLElement | string {
     const [kind, name] = assigned(assignment ?? "");
-    if (kind === "session") return h("a", { href: to.session(name) }, "a session");
-    if (kind === "workflow") return h("a", { href: to.workflow(this.#given.project, name) }, `the workflow ${name}`);
+    if (kind === "session") return h("a", { href: to.session(name), data: { key: "assigned" } }, "a session");
+    if (kind === "workflow") return h("a", { href: to.workflow(this.#given.project, name), data: { key: "assigned" } }, `the workflow ${name}`);
     return assignee(assignment);
   }
 

@@ -2,9 +2,10 @@
 
 import { ApiError, downloadAddress, request, type Schemas } from "../api.ts";
 import { actButton } from "../act.ts";
-import { h, redraw, replace } from "../dom.ts";
+import { h, replace } from "../dom.ts";
 import { takeDrops } from "../file_field.ts";
 import { size } from "../format.ts";
+import { redraw } from "../redraw.ts";
 import { upload } from "../upload.ts";
 import type { Issue, PartGiven } from "./types.ts";
 
@@ -37,7 +38,7 @@ export class IssueAttachments {
   #item(file: Schemas["UploadAnswer"]): HTMLElement {
     const address = downloadAddress(`/uploads/${encodeURIComponent(file.id)}/content`);
     const remove = actButton("✕", () => this.#remove(file.id), { onError: this.#given.onError, key: `detach-${file.id}`, class: "icon", "aria-label": `Remove ${file.name}` });
-    return h("li", {}, h("a", { href: address, download: file.name }, file.name), h("span", { class: "quiet" }, ` ${size(file.size_bytes)}`), remove);
+    return h("li", { data: { key: `file-${file.id}` } }, h("a", { href: address, download: file.name }, file.name), h("span", { class: "quiet" }, ` ${size(file.size_bytes)}`), remove);
   }
 
   async #take(files: File[]): Promise<void> {

@@ -2,7 +2,8 @@
 
 import { allItems, request, type Schemas } from "../api.ts";
 import { actButton, actForm } from "../act.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
+import { redraw } from "../redraw.ts";
 import { Proposals } from "./proposals.ts";
 import { to } from "../routes.ts";
 import type { OpenSession } from "../workspace/types.ts";
@@ -57,10 +58,10 @@ export class BoundIssue {
 
   async #offer(project: string): Promise<void> {
     const issues = await allItems<Schemas["IssueSummary"]>(`/projects/${encodeURIComponent(project)}/issues?${UNFINISHED}`, { limit: MOST });
-    const choice = h("select", { id: "bind-number", "aria-label": "Issue" }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
-    const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.#onError, choice, h("button", { type: "submit", class: "small", id: "bind" }, "Bind"));
+    const choice = h("select", { id: "bind-number", "aria-label": "Issue", data: { key: "bind-number" } }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
+    const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.#onError, choice, h("button", { type: "submit", class: "small", id: "bind", data: { key: "bind" } }, "Bind"));
     const hint = h("p", { class: "quiet" }, "This session has no issue. Bind one to let the agent keep its checklist.");
-    redraw(this.root, hint, issues.length ? form : h("p", {}, h("a", { href: to.filing(project) }, "File an issue"), " first."));
+    redraw(this.root, hint, issues.length ? form : h("p", {}, h("a", { href: to.filing(project), data: { key: "file-issue" } }, "File an issue"), " first."));
   }
 
   async #bind(number: number | null): Promise<void> {

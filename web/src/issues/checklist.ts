@@ -3,8 +3,9 @@
 
 import { create, request, type Schemas } from "../api.ts";
 import { actButton, actForm } from "../act.ts";
-import { h, redraw, type Child } from "../dom.ts";
+import { h, type Child } from "../dom.ts";
 import { words } from "../format.ts";
+import { redraw } from "../redraw.ts";
 import type { Issue, PartGiven, Todo } from "./types.ts";
 import { person } from "./words.ts";
 
@@ -120,7 +121,7 @@ export class Checklist {
       () => this.#change(todo, BODIES[kind](comment.value)),
       this.#given.onError,
       h("label", {}, ASKS[kind], comment),
-      h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "todo-send", act: "send" } }, SENDS[kind]), h("button", { type: "button", class: "small", onclick: close }, "Cancel")),
+      h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "todo-send", act: "send" } }, SENDS[kind]), h("button", { type: "button", class: "small", data: { key: "todo-cancel" }, onclick: close }, "Cancel")),
     );
   }
 

@@ -2,8 +2,9 @@
 
 import { create, type Schemas } from "../api.ts";
 import { actForm } from "../act.ts";
-import { h, redraw, type Child } from "../dom.ts";
+import { h, type Child } from "../dom.ts";
 import { moment, words } from "../format.ts";
+import { redraw } from "../redraw.ts";
 import { MarkdownView } from "../text/markdown_view.ts";
 import type { Issue, PartGiven } from "./types.ts";
 import { assignee, person } from "./words.ts";
@@ -43,7 +44,7 @@ function entry(update: Update): HTMLElement {
   const internal = update.visibility === "operator_only";
   return h(
     "li",
-    { class: update.kind === "comment" ? "said" : "", data: { kind: update.kind, visibility: update.visibility } },
+    { class: update.kind === "comment" ? "said" : "", data: { key: `update-${update.id}`, kind: update.kind, visibility: update.visibility } },
     h("p", { class: "quiet" }, `${person(update.author)} ${summary(update)} · ${moment(update.created_at)}`, internal ? h("span", { class: "badge" }, "for operators only") : null),
     update.kind === "comment" ? comment(update.body) : changed(update),
   );

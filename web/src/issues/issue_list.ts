@@ -3,10 +3,11 @@
 import type { Frame } from "../../../clients/typescript/src/stream.js";
 import type { components } from "../../../clients/typescript/src/generated/events.ts";
 import { address, request, type Schemas } from "../api.ts";
-import { h, redraw, replace } from "../dom.ts";
+import { h, replace } from "../dom.ts";
 import { ago, words } from "../format.ts";
 import { later } from "../later.ts";
 import type { Page, View } from "../page.ts";
+import { redraw } from "../redraw.ts";
 import { to, type Complete } from "../routes.ts";
 import { assignee, person, STATUSES, statusPill, UNFINISHED } from "./words.ts";
 

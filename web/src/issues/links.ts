@@ -2,7 +2,8 @@
 
 import { request, type Schemas } from "../api.ts";
 import { actButton, actForm } from "../act.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
+import { redraw } from "../redraw.ts";
 import { to } from "../routes.ts";
 import type { Issue, PartGiven } from "./types.ts";
 import { statusPill } from "./words.ts";
@@ -35,7 +36,7 @@ export class IssueLinks {
   #item(link: Link): HTMLElement {
     const words = (link.outgoing ? OUT : IN)[link.kind] ?? link.kind;
     const remove = actButton("✕", () => this.#unlink(link.id), { onError: this.#given.onError, key: `unlink-${link.id}`, class: "icon", "aria-label": `Remove: ${words} #${link.number}` });
-    return h("li", { data: { number: String(link.number) } }, h("span", { class: "quiet" }, `${words} `), h("a", { href: to.issue(this.#given.project, link.number) }, `#${link.number} ${link.title}`), " ", statusPill(link.status), remove);
+    return h("li", { data: { key: `link-${link.id}`, number: String(link.number) } }, h("span", { class: "quiet" }, `${words} `), h("a", { href: to.issue(this.#given.project, link.number) }, `#${link.number} ${link.title}`), " ", statusPill(link.status), remove);
   }
 
   async #link(form: HTMLFormElement): Promise<void> {

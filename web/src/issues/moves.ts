@@ -2,8 +2,9 @@
 
 import { request, type Schemas } from "../api.ts";
 import { actButton, actForm } from "../act.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
 import { words } from "../format.ts";
+import { redraw } from "../redraw.ts";
 import type { Issue, PartGiven, Status } from "./types.ts";
 import { statusPill } from "./words.ts";
 
@@ -63,7 +64,7 @@ export class IssueMoves {
       () => this.#move(status, comment.value),
       this.#given.onError,
       h("label", {}, ASKS[status], comment),
-      h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "move-send" } }, words(`mark ${status}`)), h("button", { type: "button", class: "small", onclick: close }, "Cancel")),
+      h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "move-send" } }, words(`mark ${status}`)), h("button", { type: "button", class: "small", data: { key: "move-cancel" }, onclick: close }, "Cancel")),
     );
   }
 

@@ -2,7 +2,8 @@
 
 import { actButton } from "../act.ts";
 import { allItems, request, type Schemas } from "../api.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
+import { redraw } from "../redraw.ts";
 import type { PartGiven } from "./types.ts";
 
 type Proposal = Schemas["ProposalAnswer"];

@@ -1,7 +1,8 @@
 // The sessions that work on an issue, and what their subagents propose for its checklist.
 
 import type { Schemas } from "../api.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
+import { redraw } from "../redraw.ts";
 import { Proposals } from "./proposals.ts";
 import { to } from "../routes.ts";
 import { asks, failed, sessionWord } from "../session_words.ts";

@@ -17,7 +17,7 @@ export function who(agentPath: string): string {
 }
 
 /** Return the text with what cannot be seen, or would turn its order round, written out. */
-export function visible(text: string): string {
+export function writtenOut(text: string): string {
   return text.replace(/[^\P{C}\n\t]|[\u2028\u2029\u115f\u1160\u3164]/gu, (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`);
 }
 

@@ -13,12 +13,12 @@ export function taskOf(call: Call | null): string {
 }
 
 export function isRunning({ run }: Thread): boolean {
-  return !run?.ended_at && ["running", "queued", undefined].includes(run?.state);
+  return !run?.ended_at && ["pending", "running", undefined].includes(run?.state);
 }
 
 /** Its state, time and cost. */
 export function factsOf(thread: Thread): string {
   const run = thread.run ?? {};
   const took = run.started_at && run.ended_at ? duration(Date.parse(run.ended_at) - Date.parse(run.started_at)) : duration((run as { duration_ms?: number }).duration_ms);
-  return [isRunning(thread) ? "running" : words(run.state), took, dollars(run.total_cost_usd ?? run.cost_usd)].filter(Boolean).join(" · ");
+  return [words(run.state ?? "running"), took, dollars(run.total_cost_usd ?? run.cost_usd)].filter(Boolean).join(" · ");
 }

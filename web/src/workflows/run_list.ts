@@ -2,9 +2,10 @@
 
 import type { Frame } from "../../../clients/typescript/src/stream.js";
 import { address, request, type Page } from "../api.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
 import { ago, dollars, duration } from "../format.ts";
 import { later } from "../later.ts";
+import { redraw } from "../redraw.ts";
 import { to } from "../routes.ts";
 import type { ListedRun } from "./types.ts";
 import { aboutWaiting, asks, cause, runPill } from "./words.ts";

@@ -4,10 +4,11 @@ import type { components } from "../../../clients/typescript/src/generated/event
 import type { Frame } from "../../../clients/typescript/src/stream.js";
 import { downloadAddress, request, type Schemas } from "../api.ts";
 import { actButton } from "../act.ts";
-import { h, redraw } from "../dom.ts";
+import { h } from "../dom.ts";
 import { dollars, duration, moment } from "../format.ts";
 import { later } from "../later.ts";
 import type { Page, View } from "../page.ts";
+import { redraw } from "../redraw.ts";
 import { to, type Route } from "../routes.ts";
 import { MarkdownView } from "../text/markdown_view.ts";
 import type { Run } from "./types.ts";
@@ -91,8 +92,8 @@ export class WorkflowRunPage implements View {
       h("div", { class: "view-head" }, h("h2", {}, run.workflow), h("span", { role: "status" }, runPill(run)), OPEN.has(run.state) ? cancel : null),
       facts(run),
       run.error ? h("section", { class: "run-error", role: "alert" }, h("h3", {}, "Error"), h("p", {}, run.error.message), h("p", { class: "quiet" }, run.error.code)) : null,
-      Object.keys(run.inputs).length ? h("section", {}, h("h3", {}, "Inputs"), this.#inputs(run)) : null,
-      run.output === null ? null : h("section", {}, h("h3", {}, "Output"), output(run.output)),
+      Object.keys(run.inputs).length ? h("section", { data: { key: "inputs" } }, h("h3", {}, "Inputs"), this.#inputs(run)) : null,
+      run.output === null ? null : h("section", { data: { key: "output" } }, h("h3", {}, "Output"), output(run.output)),
     );
   }
 

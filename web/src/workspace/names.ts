@@ -4,6 +4,7 @@
 const BYTES = "~bytes:";
 const SHAPELESS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
+/** Return a name or one line of a file; texts of questions are `writtenOut`. */
 export function visible(text: string): string {
   return text.replace(SHAPELESS, (one) => `⟨U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }

@@ -34,7 +34,7 @@ function row(plugin: Plugin, enable: () => Promise<void>): HTMLElement {
   const wrong = plugin.state === "disabled" || plugin.state === "unusable";
   return h(
     "details",
-    { class: "plugin-listed", data: { plugin: plugin.name, state: plugin.state }, open: wrong },
+    { class: "plugin-listed", data: { key: `plugin-${plugin.agent_path}-${plugin.name}-${plugin.state}`, plugin: plugin.name, state: plugin.state }, open: wrong },
     h("summary", {}, h("strong", {}, plugin.name), h("span", { class: "quiet" }, ` ${plugin.state} · ${plugin.agent_path}`)),
     plugin.reason ? h("p", { role: "status" }, plugin.reason) : null,
     plugin.description ? h("p", { class: "quiet" }, plugin.description) : null,

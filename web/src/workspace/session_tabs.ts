@@ -2,8 +2,9 @@
 
 import { address, allItems, downloadAddress, request, type Page, type Schemas } from "../api.ts";
 import { BoundIssue } from "../issues/bound_issue.ts";
-import { h, redraw, type Child } from "../dom.ts";
+import { h, type Child } from "../dom.ts";
 import { clock, dollars, tokens, words } from "../format.ts";
+import { redraw } from "../redraw.ts";
 import { hooksOf } from "./hooks.ts";
 import { pluginsOf } from "./plugins.ts";
 import { rulesOfMode } from "../session_mode.ts";
@@ -82,7 +83,7 @@ export class SessionTabs {
       h("h3", {}, prompt.agent_path),
       h("p", { class: "quiet" }, prompt.file),
       prompt.warnings.map((one) => h("p", { class: "prompt-warning" }, `${one.file}: ${one.reason}`)),
-      prompt.parts.length ? prompt.parts.map(promptPart) : h("pre", { class: "prompt", tabIndex: 0 }, prompt.content),
+      prompt.parts.length ? prompt.parts.map((part) => promptPart(prompt.agent_path, part)) : h("pre", { class: "prompt", tabIndex: 0, data: { key: `prompt-${prompt.agent_path}` } }, prompt.content),
     ]);
   }
 
@@ -100,7 +101,7 @@ export class SessionTabs {
       tools.map((tool) =>
         h(
           "details",
-          { class: "tool-listed", data: { enabled: String(tool.enabled) } },
+          { class: "tool-listed", data: { key: `tool-${tool.name}`, enabled: String(tool.enabled) } },
           h("summary", {}, h("strong", {}, tool.name), h("span", { class: "quiet" }, ` ${tool.enabled ? "" : "off · "}${tool.origin}`)),
           h("pre", { class: "prompt", tabIndex: 0 }, tool.description ?? ""),
           tool.parameters ? h("pre", { tabIndex: 0 }, JSON.stringify(tool.parameters, null, 2)) : null,
@@ -110,14 +111,13 @@ export class SessionTabs {
   }
 
   async _audit(session: OpenSession): Promise<Child> {
-    const open = new Set([...this.body.querySelectorAll<HTMLElement>("details[open]")].map((row) => row.dataset.id));
     const page = await request<Page<Schemas["AuditEntry"]> & { total: number }>("GET", address("/audit", { session_id: session.id, limit: AUDIT_PAGE }));
     return [
       h("p", { class: "quiet" }, `The newest ${page.items.length} of ${page.total} entries.`),
       page.items.map((row) =>
         h(
           "details",
-          { class: "audit-row", data: { id: String(row.id) }, open: open.has(String(row.id)) },
+          { class: "audit-row", data: { key: `audit-${row.id}` } },
           h("summary", {}, h("span", { class: "quiet" }, clock(row.created_at)), h("strong", {}, row.event), h("span", { class: "quiet" }, String(row.data["tool_name"] ?? ""))),
           h("pre", { tabIndex: 0 }, JSON.stringify({ actor: row.actor, agent: row.agent_path, run: row.run_id, ...row.data }, null, 2)),
         ),
@@ -144,10 +144,10 @@ export class SessionTabs {
       h("h3", {}, "Title"),
       this.#rename(session, detail.title, act),
       h("h3", {}, "In a terminal"),
-      h("pre", { tabIndex: 0 }, `kaged attach ${detail.id}`),
+      h("pre", { tabIndex: 0, data: { key: "attach" } }, `kaged attach ${detail.id}`),
       h(
         "div",
-        { class: "row wrap" },
+        { class: "row wrap", data: { key: "session-acts" } },
         h("a", { class: "button", href: downloadAddress(`${session.path}/export`), download: "" }, "Export"),
         h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.given.again())) }, "Archive"),
         confirmed("Delete", "Delete for good?", remove),
@@ -156,12 +156,12 @@ export class SessionTabs {
   }
 
   #rename(session: OpenSession, title: string, act: Act): HTMLFormElement {
-    const field = h("input", { value: title, maxLength: 200, "aria-label": "Title" });
+    const field = h("input", { defaultValue: title, maxLength: 200, "aria-label": "Title", data: { key: "session-title" } });
     const save = act(async () => {
       await request("PATCH", session.path, { title: field.value });
       await session.refresh();
     });
-    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); void save(); } }, field, h("button", { type: "submit" }, "Rename"));
+    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); void save(); } }, field, h("button", { type: "submit", data: { key: "rename" } }, "Rename"));
   }
 }
 
@@ -170,11 +170,11 @@ function pairs<Value>(entries: [string, Value][], shown: (value: Value) => strin
 }
 
 /** Return one part of a system prompt with its origin. Only the agent's own prompt is open. */
-function promptPart(part: Schemas["NextPart"]): HTMLElement {
+function promptPart(agent: string, part: Schemas["NextPart"]): HTMLElement {
   const kind = part.name.split(":")[0];
   return h(
     "details",
-    { class: "prompt-part", data: { name: part.name }, open: part.name === "agent" },
+    { class: "prompt-part", data: { key: `prompt-${agent}-${part.name}`, name: part.name }, open: part.name === "agent" },
     h("summary", {}, h("strong", {}, part.origin ?? kind), h("span", { class: "quiet" }, `${part.origin ? ` ${kind}` : ""} · about ${tokens(part.tokens)}`)),
     h("pre", { class: "prompt", tabIndex: 0 }, part.text),
   );

@@ -467,6 +467,15 @@ class RunStarted(Model):
     """The run whose subagent this is."""
 
 
+class SessionCreated(Model):
+    """A session is stored: created, forked or imported. It comes before the session's own events, so only
+    subscribers to all sessions get it.
+    """
+
+    project_id: str
+    title: str
+
+
 class SessionRolledBack(Model):
     """What came after `message_cursor` is no part of the conversation any more (null: all of it).
     `compactions` are those that were undone by it, because they were made later; `files` is how many
@@ -1190,6 +1199,17 @@ class AttemptCheckedEvent(BaseEvent):
     type: Literal["attempt.checked"] = "attempt.checked"
 
 
+class SessionCreatedEvent(BaseEvent):
+    """A session is stored: created, forked or imported. It comes before the session's own events, so only
+    subscribers to all sessions get it.
+    """
+
+    durable: ClassVar[bool] = False
+
+    payload: SessionCreated
+    type: Literal["session.created"] = "session.created"
+
+
 class ChangesUpdatedEvent(BaseEvent):
     """What differs from the session's start is not what it was: `paths` are the files in question, at most
     100. `total`, `additions` and `deletions` are of all changes.
@@ -1251,6 +1271,7 @@ Event: TypeAlias = (
     | MessageRemovedEvent
     | WorkspaceUpdatedEvent
     | AttemptCheckedEvent
+    | SessionCreatedEvent
     | ChangesUpdatedEvent
     | UnknownEvent
 )
@@ -1306,5 +1327,6 @@ EVENT_TYPES: dict[str, type[BaseEvent]] = {
     "message.removed": MessageRemovedEvent,
     "workspace.updated": WorkspaceUpdatedEvent,
     "attempt.checked": AttemptCheckedEvent,
+    "session.created": SessionCreatedEvent,
     "changes.updated": ChangesUpdatedEvent,
 }

@@ -797,6 +797,17 @@ export interface components {
             trigger_message_id: string | null;
         };
         /**
+         * SessionCreated
+         * @description A session is stored: created, forked or imported. It comes before the session's own events, so only
+         *     subscribers to all sessions get it.
+         */
+        SessionCreated: {
+            /** Project Id */
+            project_id: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * SessionRolledBack
          * @description What came after `message_cursor` is no part of the conversation any more (null: all of it).
          *     `compactions` are those that were undone by it, because they were made later; `files` is how many
@@ -1911,6 +1922,21 @@ export interface components {
             /** @constant */
             type: "attempt.checked";
         };
+        /** session.created */
+        "session.created": {
+            agent_path?: string;
+            /** @constant */
+            channel: "events";
+            parent_tool_call_id?: string;
+            payload: components["schemas"]["SessionCreated"];
+            run_id?: string;
+            seq: number;
+            session_id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @constant */
+            type: "session.created";
+        };
         /** changes.updated */
         "changes.updated": {
             agent_path?: string;
@@ -2006,6 +2032,7 @@ export const EVENT_TYPES = [
   "message.removed",
   "workspace.updated",
   "attempt.checked",
+  "session.created",
   "changes.updated",
 ] as const;
 

@@ -1,0 +1,1 @@
+export{t as default}from"./CageView-kjz0wpww3y.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./changes-bo2un8nxef.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./changes-imkk9fwf5q.js";

@@ -1,0 +1,1 @@
+export{r as default}from"./questions-o35007ghz5.js";

@@ -1,1 +1,0 @@
-export{r as default}from"./questions-c8qbjo5rhs.js";

@@ -1,1 +1,0 @@
-export{n as default}from"./questions-c8qbjo5rhs.js";

@@ -1,0 +1,1 @@
+export{n as default}from"./questions-o35007ghz5.js";

@@ -1,0 +1,1 @@
+export{t as default}from"./diff-o9jdv0428i.js";

@@ -1,1 +1,0 @@
-export{t as factsOf,n as textOf,r as wordOf}from"./cage-n2g9z70mk4.js";

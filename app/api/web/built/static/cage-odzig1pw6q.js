@@ -1,0 +1,1 @@
+export{t as factsOf,n as textOf,r as wordOf}from"./cage-jd9bowyn4v.js";

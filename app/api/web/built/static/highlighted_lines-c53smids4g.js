@@ -1,1 +1,0 @@
-export{t as highlightedLines}from"./highlighting-dbk1b06g19.js";

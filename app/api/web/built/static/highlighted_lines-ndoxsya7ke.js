@@ -1,0 +1,1 @@
+export{t as highlightedLines}from"./highlighting-acekifyb6d.js";

@@ -1,0 +1,1 @@
+export{n as highlight,r as pieces}from"./highlighting-acekifyb6d.js";

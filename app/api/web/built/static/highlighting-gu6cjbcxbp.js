@@ -1,1 +1,0 @@
-export{n as highlight,r as pieces}from"./highlighting-dbk1b06g19.js";

@@ -1,1 +1,0 @@
-export{t as MarkdownView,n as showMarkdown}from"./markdown_view-ckf17of44w.js";

@@ -1,0 +1,1 @@
+export{t as MarkdownView,n as showMarkdown}from"./markdown_view-g27c6si04c.js";

@@ -1,1 +1,0 @@
-export{o as tell}from"./notifications-mks5e4t32g.js";

@@ -1,0 +1,1 @@
+export{o as tell}from"./notifications-lszh4hoxf3.js";

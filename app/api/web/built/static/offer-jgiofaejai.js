@@ -1,1 +1,0 @@
-export{t as offer}from"./notifications-mks5e4t32g.js";

@@ -1,0 +1,1 @@
+export{t as offer}from"./notifications-lszh4hoxf3.js";

@@ -1,0 +1,1 @@
+export{t as TerminalText}from"./terminal_text-hpn9tesxqe.js";

@@ -1,1 +1,0 @@
-export{t as TerminalText}from"./terminal_text-lcd2tqlpxw.js";
