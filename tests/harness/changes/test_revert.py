@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from app.errors import ToolError
+from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.ids import new_id
+from app.workspace import Workspace
 from tests.driver.sessions import Driver, driven, restarted, write_project
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.changes.desk import changes, diff, files, reason, revert, undo
@@ -173,6 +177,16 @@ async def test_what_somebody_changed_meanwhile_stays(at: Driver, fake: FakeProvi
     (root / "b.txt").unlink()
     await undo(at, made)
     assert (root / "b.txt").read_text() == "b\n"
+
+
+def test_a_file_that_is_to_go_stays_when_somebody_wrote_it_after_the_look(tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_bytes(b"written meanwhile")
+    seen = TreeEntry("100644", "seen")
+    plan = FilePlan("", "", (FileChange("new.txt", seen, None),), ())
+    with pytest.raises(ToolError) as refused:
+        apply_plan(Workspace(tmp_path), plan, {"seen": b"seen"})
+    assert refused.value.code == "file_changed_since_read"
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("new.txt", b"written meanwhile")]
 
 
 async def test_protected_and_unkept_files_are_refused_and_names_of_any_bytes_reverted(
