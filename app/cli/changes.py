@@ -47,9 +47,27 @@ async def changes_path(client: DaemonClient, session: str, project: Path | None)
     return f"{await path_of(client, session, project)}/changes"
 
 
+def listed_path(path: str) -> str:
+    """Return a path of the caller's as the list of changes shows it. Raises `CommandFailed` for one that no
+    list has."""
+    from app.workspace.any_names import PREFIX, address_of
+
+    if path.startswith(PREFIX):
+        return path
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or path.startswith("/") or ".." in parts:
+        raise CommandFailed(
+            "usage",
+            f"{path!r} is not a path as `kaged changes` lists it; give it relative to the project's folder, "
+            "such as src/app.py",
+            exit_code=2,
+        )
+    return address_of("/".join(parts))
+
+
 def diff_path(changes: str, path: str) -> str:
-    """Return the address of one file's difference."""
-    return f"{changes}/{quote(path.removeprefix('./'))}"
+    """Return the address of one file's difference, by its listed path."""
+    return f"{changes}/{quote(path)}"
 
 
 async def all_changes(client: DaemonClient, changes: str, since: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from app.cli.changes import (
     all_changes,
     changes_path,
     diff_path,
+    listed_path,
     session_and_path,
     shown_counts,
     shown_name,
@@ -18,7 +19,7 @@ from app.cli.changes import (
     summary,
 )
 from app.cli.connected import Connected, in_project
-from app.cli.output import print_json
+from app.cli.output import CommandFailed, print_json
 from app.cli.patch import print_patch
 
 
@@ -38,7 +39,8 @@ async def command(daemon: Connected, words: tuple[str, ...], since: str, context
     """Show what SESSION (an id, or `last`) changed in its files, or in PATH.
 
     The output is a patch that `git apply` takes."""
-    session, path = session_and_path(words)
+    session, given = session_and_path(words)
+    path = None if given is None else listed_path(given)
     changes = await changes_path(daemon.client, session, daemon.project)
     params = {"since": since, "context": context}
     if path is not None and not stat:
@@ -47,6 +49,8 @@ async def command(daemon: Connected, words: tuple[str, ...], since: str, context
         return
     answer = await all_changes(daemon.client, changes, since)
     wanted = [one for one in answer["items"] if path in (None, one["path"])]
+    if path is not None and not wanted:
+        raise CommandFailed("not_found", f"{path} does not differ from the baseline {since}")
     if stat:
         rows = [(shown_counts(one), shown_name(one)) for one in wanted]
         daemon.show_rows({**answer, "items": wanted}, ("LINES", "FILE"), rows, empty="", more=summary(answer))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from app.cli.changes import diff_path, digests_of, session_and_path, since_option
+from app.cli.changes import diff_path, digests_of, listed_path, session_and_path, since_option
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import LAST, path_of
@@ -49,10 +49,11 @@ async def command(
     session, name = session_and_path(words)
     if name is None:
         raise click.UsageError("give a PATH.")
+    listed_name = listed_path(name)
     path = await path_of(daemon.client, session, daemon.project)
-    body: dict[str, Any] = {"path": name.removeprefix("./"), "since": since}
+    body: dict[str, Any] = {"path": listed_name, "since": since}
     if hunks:
-        body["hunks"] = await _digests(daemon.client, diff_path(f"{path}/changes", name), since, hunks)
+        body["hunks"] = await _digests(daemon.client, diff_path(f"{path}/changes", listed_name), since, hunks)
     made = await daemon.client.request("POST", f"{path}/reverts", body=body)
     part = _part(made["hunks"])
     undoing = f"`kaged revert {made['session_id']} --undo {made['id']}` undoes it"

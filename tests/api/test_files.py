@@ -46,7 +46,9 @@ async def test_a_tree_is_paged_in_one_order_and_leaves_out_what_is_ignored(
     assert "c.py" in await files.entries()
     wrong = await files.client.get(files.at, params={"cursor": "nonsense"})
     assert wrong.status_code == 400
-    assert reason(await files.client.get(files.at, params={"path": "run"})) == (409, "not_a_folder")
+    refused = await files.client.get(files.at, params={"path": "run"})
+    assert reason(refused) == (409, "not_a_folder")
+    assert refused.json()["error"]["message"].startswith("run is a file;")
 
 
 async def test_every_name_can_be_listed_read_and_found(shop: Path, files: FileReader) -> None:
@@ -113,7 +115,9 @@ async def test_links_pipes_and_sockets_are_listed_and_lead_nowhere(
         assert reason(await files.client.get(files.at, params={"path": "out"})) == (400, "leads_out")
         for path in ("pipe", "socket"):
             assert reason(await files.content(path)) == (400, "invalid_path")
-        assert reason(await files.content("prompts")) == (409, "is_a_folder")
+        folder = await files.content("prompts")
+        assert reason(folder) == (409, "is_a_folder")
+        assert folder.json()["error"]["message"].startswith("prompts is a folder;")
         assert reason(await files.content("none.txt")) == (404, "file_not_found")
 
 

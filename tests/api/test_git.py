@@ -166,6 +166,62 @@ async def test_files_are_staged_committed_and_branched(desk: GitDesk, daemon: Da
     assert not [name for name in os.listdir(desk.root / ".git") if "kaged" in name or "lock" in name]
 
 
+async def test_files_are_committed_by_paths_that_git_has_moved_or_removed(desk: GitDesk) -> None:
+    for name in ("gone.txt", "old.txt"):
+        desk.write(name, f"{name}\n")
+    desk.commit()
+    desk.git("rm", "-q", "gone.txt"), desk.git("mv", "old.txt", "new.txt")
+    made = await desk.post("commit", message="Moved", paths=["gone.txt", "new.txt", "old.txt"])
+    assert made["files"] == ["gone.txt", "new.txt", "old.txt"]
+    assert desk.git("status", "--porcelain") == ""
+    assert (await desk.refused("commit", message="x", paths=["gone.txt"]))["reason"] == "git_failed"
+
+
+async def test_a_diff_is_of_one_file_and_its_hunks_of_one_kind(desk: GitDesk) -> None:
+    for name in ("list.txt", "far/one", "far/two"):
+        desk.write(name, LINES)
+    desk.commit()
+    desk.write("far/one", "other\n"), desk.write("new/one", "new\n")
+    for path in ("far", "new", "."):
+        answer = await desk.send("GET", "diff", params={"path": path})
+        assert answer.status_code == 400 and "one file" in answer.json()["error"]["message"], path
+    for content in (LINES, b"\0\1"):  # a file with lines, and one without
+        desk.write("list.txt", content)
+        desk.git("add", "list.txt")
+        desk.git("commit", "-qm", "as a file", "--allow-empty")
+        (desk.root / "list.txt").unlink()
+        os.symlink("far/one", desk.root / "list.txt")
+        for staged in (False, True):
+            found = await desk.get("diff", path="list.txt", staged=staged)
+            assert (found["hunks"], found["old_mode"], found["new_mode"]) == ([], "100644", "120000"), content
+            await desk.post("stage", paths=["list.txt"])
+        desk.git("reset", "-q", "--hard")
+
+
+async def test_a_branch_whose_name_is_no_text_is_shown(desk: GitDesk) -> None:
+    desk.git("switch", "-qc", b"caf\xe9")
+    shown = "caf\\xe9"
+    assert (await desk.get("status"))["branch"] == shown
+    assert [one["name"] for one in (await desk.get("branches"))["items"]] == [shown, "main"]
+    assert (await desk.post("commit", message="x", allow_empty=True))["branch"] == shown
+    tree = await desk.client.get(f"/api/v1/projects/{desk.project_id}/files")
+    assert (tree.status_code, tree.json()["git"]["branch"]) == (200, shown)
+
+
+async def test_a_switch_leaves_ignored_files_alone(desk: GitDesk) -> None:
+    desk.git("switch", "-qc", "side")
+    desk.write("local.env", "theirs\n")
+    desk.commit()
+    desk.git("switch", "-q", "main")
+    desk.write(".gitignore", "*.env\n")
+    desk.commit()
+    mine = desk.write("local.env", "mine\n")
+    refused = await desk.refused("switch", name="side")
+    assert (refused["reason"], "local.env" in refused["message"]) == ("git_failed", True)
+    assert (mine.read_text(), desk.git("branch", "--show-current")) == ("mine\n", "main\n")
+    assert desk.git("status", "--porcelain") == ""
+
+
 async def test_each_refusal_says_why_and_changes_nothing(desk: GitDesk, home: Path) -> None:
     nothing = await desk.refused("commit", message="x")
     assert nothing["reason"] == "nothing_to_commit"

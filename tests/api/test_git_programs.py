@@ -214,6 +214,10 @@ async def test_hooks_run_as_git_runs_them_when_the_operator_asks(
     assert desk.git("show", "HEAD:README.md") == "fine\nformatted\n"
     assert desk.git("status", "--porcelain") == ""
     assert outside.read_text() == f"{tmp_path / 'home'}\n"
+    script(hooks / "post-commit", "yes | head -c 2000000")
+    desk.write("README.md", "chatty\n")
+    made = await desk.post("commit", message="Chatty", paths=["README.md"], hooks=True)
+    assert desk.git("rev-parse", "HEAD") == f"{made['commit']}\n"
     desk.write("README.md", "without\n")
     await desk.post("commit", message="Without", paths=["README.md"])
     assert desk.git("show", "HEAD:README.md") == "without\n"

@@ -130,3 +130,23 @@ def test_a_file_and_a_hunk_are_reverted_and_brought_again(daemon: DaemonProcess)
     assert (missing.returncode, "has no hunk 7, only 1" in missing.stderr) == (1, True)
     for wrong in (("revert",), ("revert", "a", "--undo", "rvt_1", "--hunk", "1"), ("diff", "a", "b", "c")):
         assert home.run(*wrong).returncode == 2
+
+
+def test_a_path_that_no_list_has_is_explained_and_any_bytes_are_taken(daemon: DaemonProcess) -> None:
+    home = daemon.home
+    for path in ("../README.md", "/etc/passwd", ".", ""):
+        for words in (("diff", "last"), ("diff", "--stat", "last"), ("revert", "last")):
+            refused = home.run(*words, path)
+            assert refused.returncode == 2, (words, path, refused)
+            assert "relative to the project's folder, such as src/app.py" in refused.stderr, (words, path)
+    for path in ("./README.md", ".//README.md", os.fsdecode(b"caf\xe9")):
+        done = subprocess.run(
+            [*COMMAND, "diff", "last", path],
+            cwd=home.project,
+            env=home.environment(),
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout[:11]) == (0, b"diff --git "), done.stderr
+    unknown = home.run("diff", "--stat", "nowhere.txt")
+    assert (unknown.returncode, "does not differ" in unknown.stderr) == (1, True)

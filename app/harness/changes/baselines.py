@@ -41,7 +41,7 @@ class Baseline:
 def check_since(since: str) -> None:
     """Raise `ValidationFailed` for what names no baseline."""
     if since not in ("start", "head", "base") and not re.fullmatch(r"checkpoint:ckp_\w{26}", since):
-        raise ValidationFailed(f"Compare with {SINCE}.", fields={"since": f"is {SINCE}"})
+        raise ValidationFailed(f"Compare with {SINCE}.", fields={"since": f"must be {SINCE}"})
 
 
 def noted_baseline(uow: UnitOfWork, session_id: str, since: str) -> Baseline:

@@ -88,7 +88,9 @@ def exactly_renamed(changes: Sequence[Changed], recorded: Mapping[bytes, bytes])
 
 
 def joined(changes: Iterable[Changed], pairs: Mapping[bytes, bytes]) -> list[Changed]:
-    """Make one renamed file of each pair (new to old)."""
+    """Make one renamed file of each pair (new to old), unless one has the place of the other's folder: a
+    revert can write only one after the other."""
+    pairs = {new: old for new, old in pairs.items() if not _are_nested(new, old)}
     known = {one.path: one for one in changes}
     gone = set(pairs.values())
     return [
@@ -96,6 +98,10 @@ def joined(changes: Iterable[Changed], pairs: Mapping[bytes, bytes]) -> list[Cha
         for path, one in known.items()
         if path not in gone
     ]
+
+
+def _are_nested(one: bytes, other: bytes) -> bool:
+    return one.startswith(other + b"/") or other.startswith(one + b"/")
 
 
 def is_gone(one: Changed) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,12 +66,13 @@ class Counting:
             self._known.clear()
             self.digests.clear()
         lacking = await asyncio.to_thread(self._lacking, changes)
-        for portion in await asyncio.to_thread(self._portions, lacking[:MOST_COUNTED]):
-            await self._count(portion, await self.sides(portion))
+        async for portion, sides in self._by_portions(lacking[:MOST_COUNTED]):
+            await self._count(portion, sides)
         return max(0, len(lacking) - MOST_COUNTED)
 
     async def sides(self, changes: Sequence[Changed]) -> list[Sides]:
-        """Return the contents of changes. Raises `GitProblem`."""
+        """Return the contents of changes. Raises `GitProblem`: `TooMuchOutput` for several that are too large
+        together."""
         present = await self._worktrees.read(self._root, [one.path for one in changes if one.now is not None])
         objects = await self._worktrees.objects(self._root)
         old, lacking = await contents_of(objects, [one.then for one in changes])
@@ -108,8 +109,23 @@ class Counting:
     def _lacking(self, changes: Sequence[Changed]) -> list[Changed]:
         return [one for one in changes if one.status != "mode" and not self._is_counted(one)]
 
+    async def _by_portions(
+        self, changes: Sequence[Changed]
+    ) -> AsyncIterator[tuple[Sequence[Changed], list[Sides]]]:
+        """Yield changes with their contents, as many as are in memory at once. Raises `GitProblem`."""
+        waiting = (await asyncio.to_thread(self._portions, changes))[::-1]
+        while waiting:
+            portion = waiting.pop()
+            try:
+                sides = await self.sides(portion)
+            except TooMuchOutput:
+                half = len(portion) // 2
+                waiting += [portion[half:], portion[:half]]
+                continue
+            yield portion, sides
+
     def _portions(self, changes: Sequence[Changed]) -> list[list[Changed]]:
-        """Divide changes by the sizes of the present files; what they were is about as long."""
+        """Divide changes by the sizes of the present files; what they were is mostly about as long."""
         found: list[list[Changed]] = [[]]
         size = 0
         for one in changes:
@@ -151,9 +167,7 @@ class Counting:
             return [UNKNOWN] * len(pairs)  # there is no git here
 
     async def _look_alike(self, gone: Sequence[Changed], new: Sequence[Changed]) -> list[tuple[str, str]]:
-        old_sides, new_sides = await self.sides(gone), await self.sides(new)
-        olds = _comparable(zip((_oid(one.then) for one in gone), (one.old for one in old_sides), strict=True))
-        news = _comparable(zip((_oid(one.now) for one in new), (one.new for one in new_sides), strict=True))
+        olds, news = await self._comparable(gone), await self._comparable(new)
         try:
             found = await self.diffs.similar([body for _, body in olds], [body for _, body in news])
         except GitProblem as problem:
@@ -162,6 +176,13 @@ class Counting:
             return []
         return [(olds[old][0], news[now][0]) for old, now in found]
 
+    async def _comparable(self, changes: Sequence[Changed]) -> list[tuple[str, bytes]]:
+        """Return the texts of changes that have one side, by object."""
+        found: dict[str, bytes] = {}
+        async for portion, sides in self._by_portions(changes):
+            found |= await asyncio.to_thread(_short_texts, portion, sides)
+        return list(found.items())
+
 
 def _moved(changes: Sequence[Changed]) -> tuple[list[Changed], list[Changed]]:
     """Return files that may be the old and the new names of renamed ones."""
@@ -169,12 +190,13 @@ def _moved(changes: Sequence[Changed]) -> tuple[list[Changed], list[Changed]]:
     return gone, [one for one in changes if is_new(one)][:MOST_ALIKE]
 
 
-def _comparable(contents: Iterable[tuple[str, bytes | None]]) -> list[tuple[str, bytes]]:
+def _short_texts(changes: Sequence[Changed], sides: Sequence[Sides]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    for oid, content in contents:
+    for one, side in zip(changes, sides, strict=True):
+        content = side.old or side.new
         if content and len(content) <= MOST_LIKE_BYTES and (text := Text.of(content)) is not None:
-            found[oid] = text.body
-    return list(found.items())
+            found[_oid(one.then or one.now)] = text.body
+    return found
 
 
 def _digest(content: bytes | None) -> str | None:
@@ -194,7 +216,8 @@ def pair_of(sides: Sides) -> Pair | None:
 async def contents_of(
     objects: StoredObjects, entries: Iterable[TreeEntry | None]
 ) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return contents by object, and why others are not among them. Raises `GitProblem`."""
+    """Return contents by object, and why others are not among them. Raises `GitProblem`: `TooMuchOutput` for
+    several that are too large together."""
     wanted = list({entry.oid: entry for entry in entries if entry is not None}.values())
     oids = [entry.oid for entry in wanted]
     try:
@@ -202,6 +225,8 @@ async def contents_of(
     except GitProblem as problem:
         if len(oids) == 1:
             return {}, {oids[0]: TOO_LARGE if isinstance(problem, TooMuchOutput) else NOT_KEPT}
+        if isinstance(problem, TooMuchOutput):
+            raise
     half = len(oids) // 2
     parts = [await contents_of(objects, part) for part in (wanted[:half], wanted[half:])]
     return parts[0][0] | parts[1][0], parts[0][1] | parts[1][1]

@@ -94,7 +94,7 @@ def _entry(stored: Sequence[str] | None) -> Entry:
 def context_of(hunks: Sequence[str]) -> int:
     """Return the context that the hunks were asked for with; their digests begin with it."""
     found = {one.partition(".")[0] for one in hunks}
-    if len(found) != 1 or not (context := found.pop()).isdigit() or len(context) > 4:
+    if len(found) != 1 or not (context := found.pop()).isdecimal() or len(context) > 4:
         raise Conflict(
             "These hunks belong to different diffs. Use the hunks of one answer.", reason="changed_since"
         )
@@ -136,10 +136,19 @@ def not_changed(wish: RevertWish) -> KagedError:
     return NotFound(f"{shown} does not differ from the baseline {wish.since}.", reason="not_changed")
 
 
-def changed_since(path: bytes) -> Conflict:
+def not_kept(path: bytes) -> Conflict:
+    return Conflict(f"The old content of {address_of(path)} is not kept.", reason="not_kept")
+
+
+def changed_since(path: bytes, *, undoing: bool = False) -> Conflict:
     shown = address_of(path)
+    why = (
+        "the revert; nothing was undone."
+        if undoing
+        else "the diff; nothing was reverted. Get the diff again."
+    )
     return Conflict(
-        f"{shown} has changed since the diff; nothing was reverted. Get the diff again.",
+        f"{shown} has changed since {why}",
         reason="changed_since",
         details={"path": shown},
     )

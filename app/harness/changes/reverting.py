@@ -30,6 +30,7 @@ from app.harness.changes.revert_steps import (
     context_of,
     file_changes,
     not_changed,
+    not_kept,
     remove_leftovers,
     stored_entry,
     taken_lines,
@@ -138,7 +139,10 @@ class Reverts:
         present = await self._present(row, [(change.path, change.now)])
         then = Content(None, None)
         if change.then is not None:
-            contents = await objects.contents([change.then.oid], 2**30)
+            try:
+                contents = await objects.contents([change.then.oid], 2**30)
+            except GitProblem:
+                raise not_kept(change.path) from None
             then = Content(change.then, contents[change.then.oid])
         now = present[change.path]
         if change.old_path is None:
@@ -166,14 +170,16 @@ class Reverts:
         made = TreeEntry(entry.mode, objects.oid(after))
         return hunks, [Step(wish.path, Content(entry, content), Content(made, after))]
 
-    async def _present(self, row: SessionRow, wanted: Sequence[tuple[bytes, Entry]]) -> dict[bytes, Content]:
+    async def _present(
+        self, row: SessionRow, wanted: Sequence[tuple[bytes, Entry]], *, undoing: bool = False
+    ) -> dict[bytes, Content]:
         """Return what files hold. Raises `Conflict` when that is not what is wanted."""
         root = self._changes.root_of(row)
         found = await self._worktrees.read(root, [path for path, _ in wanted])
         contents = {path: Content(*found.get(path, (None, None))) for path, _ in wanted}
         for path, entry in wanted:
             if contents[path].entry != entry:
-                raise changed_since(path)
+                raise changed_since(path, undoing=undoing)
         return contents
 
     async def _begin(
@@ -227,7 +233,7 @@ class Reverts:
         if revert.applied_at is None:
             raise Conflict("This revert is not complete.", reason="changed_since")
         plan = file_changes(revert, back=True)
-        await self._present(row, [(os.fsencode(one.path), one.now) for one in plan])
+        await self._present(row, [(os.fsencode(one.path), one.now) for one in plan], undoing=True)
         objects = await self._worktrees.objects(self._changes.root_of(row))
         await self._storage.write(lambda uow: uow.reverts.update(revert_id, under_way=True), durable=True)
         async with self._changes.writing(row):
@@ -255,13 +261,12 @@ class Reverts:
             if problem.details.get("reason") != "partly_applied":  # else `settle` ends it
                 await self._storage.write(take_back, durable=True)
             if problem.details.get("reason") in RACES:
-                raise changed_since(os.fsencode(plan[0].path)) from None
+                undoing = revert.applied_at is not None
+                raise changed_since(os.fsencode(plan[0].path), undoing=undoing) from None
             raise
-        except GitProblem as problem:
+        except GitProblem:
             await self._storage.write(take_back, durable=True)
-            raise Conflict(
-                f"The old content of the file is not kept: {problem}.", reason="not_kept"
-            ) from None
+            raise not_kept(os.fsencode(plan[0].path)) from None
 
     async def _end(
         self, row: SessionRow, revert: Revert, values: Mapping[str, Any], event: str, actor: str

@@ -258,7 +258,8 @@ class ProjectFileViews:
 def _listed(workspace: Workspace, path: str, lister: Lister) -> Listing:
     with workspace.open(path) as opened:
         if not opened.is_directory:
-            raise ToolError("not_a_folder", f"{path} is a file; its content is at files/content")
+            message = f"{path} is a file; its content is at files/content"
+            raise ToolError("not_a_folder", message, detail={"path": path})
         try:
             return lister.listing(opened)
         except ListingStopped:
@@ -270,11 +271,11 @@ def _listed(workspace: Workspace, path: str, lister: Lister) -> Listing:
 def _check_file(opened: Opened, *, secrets: bool) -> None:
     path = "/".join(opened.parts)
     if opened.is_directory:
-        raise ToolError("is_a_folder", f"{path or '.'} is a folder; its entries are at files")
+        message = f"{path or '.'} is a folder; its entries are at files"
+        raise ToolError("is_a_folder", message, detail={"path": path})
     if not secrets and (is_secret(path) or not set(VERSION_CONTROL).isdisjoint(opened.parts)):
-        raise ToolError(
-            "secret_file", f"{path} may hold credentials, which a read-only token does not get to read"
-        )
+        message = f"{path} may hold credentials, which a read-only token does not get to read"
+        raise ToolError("secret_file", message, detail={"path": path})
 
 
 def not_searched(problem: ToolError | OSError) -> KagedError:
@@ -305,7 +306,7 @@ def as_client_sees(problem: ToolError) -> KagedError:
     """Return the error of a file tool as one of the interface."""
     message = problem.message.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     # A path at the begin keeps its letters.
-    begins = message.startswith(f"{problem.detail.get('path')}: ")
+    begins = message.startswith(tuple(f"{problem.detail.get('path')}{end}" for end in (": ", " ")))
     message = f"{message}." if begins else f"{message[:1].upper()}{message[1:]}."
     if problem.code == "file_not_found":
         return NotFound(message, reason="file_not_found")

@@ -81,7 +81,7 @@ async def switch(repository: Repository, change: IndexChange, name: str) -> str:
     if lost:
         raise would_overwrite(lost)
     await _refuse_filtered(repository, change, target, touched)
-    arguments = ["switch", "--quiet", "--no-guess", "--no-recurse-submodules", name]
+    arguments = ["switch", "--quiet", "--no-guess", "--no-recurse-submodules", "--no-overwrite-ignore", name]
     await repository.change(arguments, index=change.copy, work=WRITES_FILES)
     return target
 

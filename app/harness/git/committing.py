@@ -22,7 +22,7 @@ from app.harness.git.refusals import (
     nothing_to_commit,
 )
 from app.harness.git.repository import HOOK_SECONDS, Repository
-from app.harness.git.staging import as_last_commit, has_commit, stage, unmerged
+from app.harness.git.staging import as_last_commit, has_commit, stage, take_in, unmerged
 from app.harness.git.status import operation_of
 from app.tools.processes.foreign_text import clean
 
@@ -63,8 +63,8 @@ async def make_commit(repository: Repository, change: IndexChange, wish: CommitW
         index = change.beside("commit")
         await asyncio.to_thread(change.copy_to, index)
         await as_last_commit(repository, index)
-        for one in (index, change.copy):
-            await stage(repository, one, wish.paths)
+        await stage(repository, index, wish.paths)
+        await take_in(repository, change.copy, wish.paths)  # which may have a deletion already
     merging = await operation_of(repository) == "merge"
     if not (wish.allow_empty or merging):
         await _refuse_empty(repository, index, wish)
@@ -117,9 +117,12 @@ async def _refuse_empty(repository: Repository, index: Path, wish: CommitWish) -
 
 
 async def _with_hooks(repository: Repository, arguments: Sequence[str], given: bytes, index: Path) -> None:
+    before = await _last_commit(repository)
     done = await repository.with_hooks(arguments, given, index=index)
     if done.exit_code == 0 and not done.timed_out and not done.truncated:
         return
+    if await _last_commit(repository) != before:
+        return  # only a hook that runs after the commit went wrong
     output = clean((done.stdout + done.stderr).decode("utf-8", "replace"), MAX_TEXT).strip()
     why = f"exit code {done.exit_code}"
     if done.timed_out:
@@ -127,6 +130,10 @@ async def _with_hooks(repository: Repository, arguments: Sequence[str], given: b
     elif done.truncated:
         why = "it printed too much"
     raise hook_failed(output, why)
+
+
+async def _last_commit(repository: Repository) -> bytes:
+    return await repository.ask(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], codes=(0, 1))
 
 
 async def _made(repository: Repository) -> Committed:
@@ -140,7 +147,7 @@ async def _made(repository: Repository) -> Committed:
     return Committed(
         commit_id,
         tuple(parents.split()),
-        branch.decode("utf-8", "replace").strip() or None,
+        branch.decode("utf-8", "backslashreplace").strip() or None,
         clean(subject, 1_000),
         tuple(name for name in files.split(b"\0") if name),
     )

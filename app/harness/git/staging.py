@@ -43,12 +43,14 @@ async def diff_of(
     repository: Repository, name: bytes, *, staged: bool, index: Path | None = None
 ) -> FileDiff:
     """Return the difference of one file: from the index to the working tree, or from the last commit to the
-    index. Raises `GitProblem`, `PayloadTooLarge`, and `Conflict` for a file of the daemon."""
+    index. Raises `GitProblem`, `PayloadTooLarge`, `ValidationFailed` for a folder, and `Conflict` for a file
+    of the daemon."""
     if not staged and repository.is_own(repository.prefix + name):
         raise daemons_own([name])
     which = ["--cached"] if staged else []
     try:
         text = await repository.ask([*_DIFF, *which, "--", name], index=index, most=MAX_DIFF)
+        await _refuse_folder(repository, [*which, "--", name], name, index)
         if not text and not staged and await _is_untracked(repository, name, index):
             nothing: list[str | bytes] = [*_DIFF, "--no-index", "--", os.devnull, b"./" + name]
             text = await repository.ask(nothing, codes=(0, 1), most=MAX_DIFF)
@@ -66,6 +68,11 @@ async def stage(repository: Repository, index: Path, names: Sequence[bytes]) -> 
     Not by `git add`: that looks for changes in submodules, with the programs that their settings name. A
     repository in the project that is no submodule is left out."""
     await repository.ask([*_LISTING, "--error-unmatch", "--cached", "--others", "--", *names], index=index)
+    await take_in(repository, index, names)
+
+
+async def take_in(repository: Repository, index: Path, names: Sequence[bytes]) -> None:
+    """As `stage`, also with names that neither the index nor the working tree has."""
     changed, gone = await _differing(repository, index, names)
     await _refuse_filtered(repository, changed)
     # What is gone comes first: a folder may be where a file was.
@@ -181,7 +188,7 @@ async def _in_index(repository: Repository, index: Path, name: bytes) -> Staged 
         raise conflicts([name])
     if not exact:
         if found:
-            raise ValidationFailed("Hunks belong to one file.", fields={"path": "is a folder; give one file"})
+            raise one_file()
         return None
     return Staged(exact[0][0], exact[0][1])
 
@@ -206,7 +213,23 @@ async def has_commit(repository: Repository) -> bool:
 
 async def _is_untracked(repository: Repository, name: bytes, index: Path | None) -> bool:
     listed = await repository.ask(["ls-files", "--others", "-z", "--", name], index=index)
+    if any(one.startswith(name + b"/") and one != name + b"/" for one in listed.split(b"\0")):
+        raise one_file()
     return listed == name + b"\0"
+
+
+async def _refuse_folder(
+    repository: Repository, asked: Sequence[str | bytes], name: bytes, index: Path | None
+) -> None:
+    """Raise `ValidationFailed` when the difference that is `asked` for is of other files than this one."""
+    listing = ["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", "--no-relative"]
+    differing = await repository.ask([*listing, "--ignore-submodules=dirty", *asked], index=index)
+    if {*differing.split(b"\0")} - {b"", repository.prefix + name}:
+        raise one_file()
+
+
+def one_file() -> ValidationFailed:
+    return ValidationFailed("Hunks belong to one file.", fields={"path": "is a folder; give one file"})
 
 
 async def _is_there(repository: Repository, name: bytes) -> bool:

@@ -18,6 +18,7 @@ Sign = Literal[" ", "-", "+", "\\"]
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NO_NEWLINE = "\\ No newline at end of file"
 DIGEST_LENGTH = 32
+_FILE = b"diff --git "
 _SIGNS: dict[bytes, Sign] = {b" ": " ", b"-": "-", b"+": "+", b"\\": "\\"}
 
 
@@ -63,9 +64,15 @@ class FileDiff:
 
 
 def read_diff(text: bytes) -> FileDiff:
-    """Read what `git diff` prints of one file; empty without a difference."""
+    """Read what `git diff` prints of one file; empty without a difference, and without hunks when its kind
+    differs."""
     found = FileDiff()
     lines = text.split(b"\n")
+    if sum(line.startswith(_FILE) for line in lines) > 1:
+        # A file that became a link: for git one goes and one comes. Alone, no hunk of them makes sense.
+        for line in lines:
+            _head_line(line, found)
+        return found
     at = 0
     while at < len(lines) and not lines[at].startswith(b"@@ "):
         _head_line(lines[at], found)

@@ -35,7 +35,7 @@ def status_head(output: bytes) -> dict[str, str]:
     for line in output.split(b"\0", _MOST_HEAD):
         if not line.startswith(b"# "):
             break
-        key, _, value = line[2:].decode("utf-8", "surrogateescape").partition(" ")
+        key, _, value = line[2:].decode("utf-8", "backslashreplace").partition(" ")
         if value != _UNKNOWN.get(key):
             head[key] = value
     return head

@@ -196,7 +196,7 @@ def apply_plan(workspace: Workspace, plan: FilePlan, contents: Mapping[str, byte
 def _operation(one: FileChange, contents: Mapping[str, bytes]) -> FileOperation | None:
     path = f"./{one.path}"
     if one.then is None:
-        return Delete(path)
+        return Delete(path, expected=None if one.now is None else digest_of(contents[one.now.oid]))
     content = contents[one.then.oid]
     if one.now is None:
         return Create(path, content)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +54,28 @@ async def test_nothing_holds_up_the_loop_while_sixty_thousand_changed_files_are_
                 while (files := await driver.call("GET", listing))["git"]["state"] == "pending":
                     pass
             assert files["total"] > FILES
+
+
+async def test_large_files_that_are_gone_are_not_in_memory_together(
+    tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, number = 2 * 1024 * 1024, 20
+    monkeypatch.setattr("app.harness.changes.counting.PORTION_BYTES", size)
+    root = repository(write_project(tmp_path / "repo", YAML))
+    for at in range(number):
+        (root / f"large{at}.txt").write_bytes(b"%d\n" % at + b"." * (size - 100))
+    git(root, "add", "."), git(root, "commit", "-qm", "large")
+    for at in range(number):
+        (root / f"large{at}.txt").unlink()
+        (root / f"other{at}.txt").write_bytes(os.urandom(size))
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        tracemalloc.start()
+        try:
+            page = await driver.session_call("GET", "/changes?since=head&limit=100")
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    found = {one["path"]: one for one in page["items"]}
+    assert [found["large7.txt"][key] for key in ("status", "additions", "deletions")] == ["deleted", 0, 2]
+    assert found["other7.txt"]["binary"]
+    assert peak < 10 * size, peak

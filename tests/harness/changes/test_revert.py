@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from app.errors import ToolError
+from app.harness.checkpoints.stored_objects import TreeEntry
+from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.ids import new_id
+from app.workspace import Workspace
 from tests.driver.sessions import Driver, driven, restarted, write_project
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.changes.desk import changes, diff, files, reason, revert, undo
@@ -18,6 +22,7 @@ from tests.harness.checkpoints.test_files import (
     YAML,
     create,
     fingerprint,
+    git,
     read,
     repository,
     shell,
@@ -169,10 +174,21 @@ async def test_what_somebody_changed_meanwhile_stays(at: Driver, fake: FakeProvi
     (root / "b.txt").write_text("b, mine\n")
     refused = await undo(at, made, status=409)
     assert (reason(refused), refused["error"]["details"]["path"]) == ("changed_since", "b.txt")
+    assert refused["error"]["message"] == "b.txt has changed since the revert; nothing was undone."
     assert (root / "b.txt").read_text() == "b, mine\n"
     (root / "b.txt").unlink()
     await undo(at, made)
     assert (root / "b.txt").read_text() == "b\n"
+
+
+def test_a_file_that_is_to_go_stays_when_somebody_wrote_it_after_the_look(tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_bytes(b"written meanwhile")
+    seen = TreeEntry("100644", "seen")
+    plan = FilePlan("", "", (FileChange("new.txt", seen, None),), ())
+    with pytest.raises(ToolError) as refused:
+        apply_plan(Workspace(tmp_path), plan, {"seen": b"seen"})
+    assert refused.value.code == "file_changed_since_read"
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("new.txt", b"written meanwhile")]
 
 
 async def test_protected_and_unkept_files_are_refused_and_names_of_any_bytes_reverted(
@@ -205,6 +221,37 @@ async def test_protected_and_unkept_files_are_refused_and_names_of_any_bytes_rev
     # The folder leads elsewhere now: nothing is written through it.
     assert (await revert(at, "dir/x", status=409))["error"]["code"] == "conflict"
     assert (tmp_path / "outside" / "x").read_text() == "x\n"
+
+
+async def test_content_that_is_gone_and_digests_that_are_none_are_refused(
+    at: Driver, fake: FakeProvider, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await work(at, fake, "Change", (read("a.txt"),), (write("a.txt", "a, second\n"),))
+    assert reason(await revert(at, "a.txt", hunks=["\u00b2.0"], status=409)) == "changed_since"
+    oid = git(root, "rev-parse", "HEAD:a.txt").strip()
+    (root / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    assert reason(await revert(at, "a.txt", since="head", status=409)) == "not_kept"
+    # From now on nothing is noted: what files were is not known.
+    monkeypatch.setattr("app.harness.checkpoints.git_objects.MAX_UNTRACKED", 1)
+    monkeypatch.setattr("app.harness.changes.present.MAX_AGAIN", -1)
+    assert reason(await revert(at, "a.txt", status=409)) == "not_kept"
+    assert (root / "a.txt").read_text() == "a, second\n"
+
+
+async def test_a_file_that_moved_into_a_folder_of_its_name_is_two_changes(
+    at: Driver, fake: FakeProvider, root: Path
+) -> None:
+    await work(at, fake, "Move", (shell("mv lines.txt x && mkdir lines.txt && mv x lines.txt/main"),))
+    found = (await changes(at))["items"]
+    assert {path: one["status"] for path, one in found.items()} == {
+        "lines.txt": "deleted", "lines.txt/main": "added",
+    }  # fmt: skip
+    after = files(root)
+    made = [await revert(at, path) for path in ("lines.txt/main", "lines.txt")]
+    assert (root / "lines.txt").read_text() == LINES
+    for one in reversed(made):
+        await undo(at, one)
+    assert files(root) == after
 
 
 async def test_an_agent_that_has_read_the_file_learns_of_it(
