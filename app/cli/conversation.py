@@ -69,17 +69,36 @@ async def _loaded_before(client: DaemonClient, root: Path) -> dict[str, Any] | N
 
 
 async def find_session(client: DaemonClient, session: str, project: Path | None = None) -> dict[str, Any]:
-    """Return the session's detail; `last` is the newest one (of `project`, when given)."""
+    """Return the session's detail; `last` is the newest one of `project`, by default of the project at or above
+    this folder, and outside of all projects the newest of the daemon."""
     if session == LAST:
         params: dict[str, Any] = {"limit": 1}
         if project is not None:
             params["project_id"] = (await open_project(client, project))["id"]
+        elif (root := find_project_root()) is not None:
+            params |= await _only_of(client, root)
         newest = (await client.request("GET", "/sessions", params=params))["items"]
         if not newest:
             raise CommandFailed("not_found", "there is no session yet; start one with `kaged send TEXT`")
         session = newest[0]["id"]
     found: dict[str, Any] = await client.request("GET", session_path(session))
     return found
+
+
+async def _only_of(client: DaemonClient, root: Path) -> dict[str, Any]:
+    """Return what limits a list to the project of a folder. A daemon elsewhere, as in a container, may have it at
+    another path: its only project, at a path that this machine has not, is taken for it."""
+    projects = [project async for project in client.items("/projects")]
+    real = str(await asyncio.to_thread(root.resolve))
+    if found := [project["id"] for project in projects if project["root"] in (str(root), real)]:
+        return {"project_id": found[0]}
+    if len(projects) == 1 and not await asyncio.to_thread(Path(projects[0]["root"]).exists):
+        return {}
+    raise CommandFailed(
+        "not_found",
+        f"the daemon has no session of {root}: start one with `kaged send TEXT`, or name a session of another "
+        "project (`kaged session list`)",
+    )
 
 
 async def open_session(

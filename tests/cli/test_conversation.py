@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import orjson
@@ -320,3 +321,22 @@ def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> N
     assert (unknown.returncode, "There is no run" in unknown.stderr) == (1, True)
     daemon.home.run("session", "cancel", session)
     terminal.wait()
+
+
+@pytest.mark.requirement("command_line.discovery")
+def test_last_is_the_newest_session_of_the_project_that_one_is_in(home: Home) -> None:
+    other = home.project.parent / "other"
+    shutil.copytree(home.project, other)
+    with DaemonProcess(home).start():
+        assert home.run("send", "read").returncode == 0
+        first = home.json("session", "list")["items"][0]["id"]
+        refused = home.run("session", "mode", "last", cwd=other)
+        assert refused.returncode == 1 and f"no session of {other}" in refused.stderr
+        assert home.run("send", "read", cwd=other).returncode == 0
+        second = home.json("session", "list")["items"][0]["id"]
+        assert first != second
+        below = other / "below"
+        below.mkdir()
+        for folder, expected in ((home.project, first), (other, second), (below, second)):
+            assert home.json("session", "mode", "last", cwd=folder)["session_id"] == expected
+        assert home.json("session", "mode", "last", cwd=home.project.parent)["session_id"] == second
