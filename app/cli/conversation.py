@@ -69,8 +69,8 @@ async def _loaded_before(client: DaemonClient, root: Path) -> dict[str, Any] | N
 
 
 async def find_session(client: DaemonClient, session: str, project: Path | None = None) -> dict[str, Any]:
-    """Return the session's detail; `last` is the newest one of `project`, by default of the project at or above
-    this folder, and outside of all projects the newest of the daemon."""
+    """Return the session's detail; `last` is the newest one of `project`, by default of the project at or
+    above this folder, and outside of all projects the newest of the daemon."""
     if session == LAST:
         params: dict[str, Any] = {"limit": 1}
         if project is not None:
@@ -86,8 +86,8 @@ async def find_session(client: DaemonClient, session: str, project: Path | None 
 
 
 async def _only_of(client: DaemonClient, root: Path) -> dict[str, Any]:
-    """Return what limits a list to the project of a folder. A daemon elsewhere, as in a container, may have it at
-    another path: its only project, at a path that this machine has not, is taken for it."""
+    """Return what limits a list to the project of a folder. A daemon elsewhere, as in a container, may have
+    it at another path: its only project, at a path that this machine has not, is taken for it."""
     projects = [project async for project in client.items("/projects")]
     real = str(await asyncio.to_thread(root.resolve))
     if found := [project["id"] for project in projects if project["root"] in (str(root), real)]:
@@ -96,8 +96,8 @@ async def _only_of(client: DaemonClient, root: Path) -> dict[str, Any]:
         return {}
     raise CommandFailed(
         "not_found",
-        f"the daemon has no session of {root}: start one with `kaged send TEXT`, or name a session of another "
-        "project (`kaged session list`)",
+        f"the daemon has no session of {root}: start one with `kaged send TEXT`, or name a session of "
+        "another project (`kaged session list`)",
     )
 
 
