@@ -17,6 +17,7 @@ from app.storage.schema_version import migration_transaction, run_migrations
 from tests.cli.test_trust import MORE_YAML, SCHEDULED_YAML, trust_of
 from tests.driver.daemon import running_daemon
 from tests.driver.kaged import WAIT_SECONDS, DaemonProcess, Home
+from tests.driver.schedules import stop_clock
 
 pytestmark = pytest.mark.requirement("security.trust")
 
@@ -108,7 +109,10 @@ def test_an_upgrade_trusts_the_loaded_projects_as_they_were_and_doctor_lists_the
 
 
 @pytest.mark.requirement("in_use.upgrade")
-async def test_the_schedule_of_a_project_runs_after_an_upgrade_as_before(home: Home) -> None:
+async def test_the_schedule_of_a_project_runs_after_an_upgrade_as_before(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_clock(monkeypatch)
     (home.project / ".kaged" / "project.yaml").write_text(SCHEDULED_YAML)
     DaemonProcess(home, ("--trust",)).start().stop()
     as_of_schema_8(home)

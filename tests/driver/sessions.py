@@ -99,6 +99,11 @@ class Watch:
             lambda f: f["type"] == "session.state" and f["payload"]["state"] == state, start=start
         )
 
+    async def until_as_far_as(self, other: Watch) -> None:
+        """Wait until all has come that another socket of the session has received."""
+        last = other.frames[-1]["seq"]
+        await self.until(lambda frame: frame["seq"] >= last)
+
     def of(self, *types: str) -> list[Frame]:
         return [frame for frame in self.frames if frame["type"] in types]
 

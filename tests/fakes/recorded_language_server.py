@@ -1,7 +1,7 @@
 """A language server between whose client and itself all bytes are kept.
 
 Run as a program: the first argument is a folder, the others are the server's command. What the client sent is
-in the file `sent` there, what the server sent in `received`.
+in the file `sent` there, what the server sent in `received`. It ends with the server.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 _CHUNK = 64 * 1024
 
@@ -19,12 +20,15 @@ def main() -> int:
     folder, command = Path(sys.argv[1]), sys.argv[2:]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdin is not None and server.stdout is not None
-    answers = threading.Thread(target=copy, args=(server.stdout.fileno(), 1, folder / "received"))
-    answers.start()
-    copy(0, server.stdin.fileno(), folder / "sent")
-    server.stdin.close()
-    answers.join()
+    asking = threading.Thread(target=ask, args=(server.stdin, folder / "sent"), daemon=True)
+    asking.start()
+    copy(server.stdout.fileno(), 1, folder / "received")
     return server.wait()
+
+
+def ask(server: IO[bytes], record: Path) -> None:
+    copy(0, server.fileno(), record)
+    server.close()
 
 
 def copy(source: int, target: int, record: Path) -> None:

@@ -104,7 +104,7 @@ async def test_a_cancel_ends_a_background_task_of_an_idle_session(drive: Drive, 
         runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
         state = await driver.state()
         await driver.session_call("POST", "/cancel", status=409)
-        await driver.run("And?")
+        await watch.until_as_far_as(await driver.run("And?"))
 
     assert state == "idle" and [run["state"] for run in runs if run["background"]] == ["cancelled"]
     sent = [m["content"] for m in cast.messages("primary") if m["role"] == "user"]

@@ -62,7 +62,7 @@ async def test_a_cancel_closes_the_question(asked: Driver, fake: FakeProvider) -
         assert await asked.state() == "idle"
         await is_closed(asked, watch, asked_for)
         fake.script(text_reply("Something else, then."))
-        await asked.run("Never mind")
+        await watch.until_as_far_as(await asked.run("Never mind"))
     check_stream(watch.frames)
     assert "stopped before this was answered" in read_by_model(fake)[1]
 
@@ -91,7 +91,7 @@ async def test_a_rollback_takes_the_question_back_and_its_undo_brings_it_back_cl
         assert after[: len(before)] == before
         assert after[-1]["details"]["toolCallId"] == "call_1"
         fake.script(text_reply("I see."))
-        await asked.run("And now?")
+        await watch.until_as_far_as(await asked.run("And now?"))
     check_stream(watch.frames)
     assert "rolled back before this was answered" in read_by_model(fake)[1]
 

@@ -137,7 +137,7 @@ async def test_a_cancel_while_another_call_is_at_work_closes_the_question(
         await asked.session_call("POST", "/cancel")
         await watch.until_state("idle")
         late = await answer(asked, asked_for, status=409, answers=SQLITE)
-        await asked.run("Go on")
+        await watch.until_as_far_as(await asked.run("Go on"))
     check_stream(watch.frames)
     assert late["error"]["details"]["reason"] == "not_waiting"
     (told,) = watch.of("interaction.answered")

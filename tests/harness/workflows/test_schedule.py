@@ -17,6 +17,7 @@ from app.storage.models import Project, WorkflowRun
 from app.storage.repositories.workflow_runs import WorkflowRunRepository
 from app.storage.storage import Storage
 from tests.driver.daemon import running_daemon
+from tests.driver.schedules import stop_clock
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
@@ -31,10 +32,9 @@ DAILY_YAML = WORKFLOWS_YAML + (
     inputs: { days: { type: integer, default: 7, required: true } }
     tools: [lab.wait]
     invokable_by: [guest]
-    schedule: "30 7 22-24 11 *"
+    schedule: "30 7 * * *"
 """
 )
-"""Daily in three days of the year: the clock of the daemon itself starts nothing meanwhile."""
 
 
 def slot(text: str) -> int:
@@ -42,7 +42,10 @@ def slot(text: str) -> int:
 
 
 @pytest.fixture
-async def daily(lab: Laboratory, tmp_path: Path, settings_overrides: dict[str, Any]) -> AsyncIterator[Shop]:
+async def daily(
+    lab: Laboratory, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Shop]:
+    stop_clock(monkeypatch)
     root = write_shop(tmp_path / "shop", DAILY_YAML)
     async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
         shop = Shop(daemon, client)

@@ -16,7 +16,7 @@ from lsprotocol import converters, types
 from app.bridges.lsp.client import client_capabilities
 from app.bridges.lsp.manager import Declarations, Declared
 from app.tools.code import diagnostics
-from tests.driver.language_servers import ROOT, server_command
+from tests.driver.language_servers import PATIENT, ROOT, server_command
 from tests.tools.code.conftest import CodeDesk, code_desk
 from tests.tools.code.projects import PYTHON
 
@@ -54,6 +54,12 @@ ANSWERS: dict[str, Any] = {
     "codeAction/resolve": {"title": "Mend", "edit": {"changes": {}}},
     "textDocument/hover": None,
 }
+
+
+@pytest.fixture(autouse=True)
+def patient_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that has not answered `shutdown` in time is killed, and never told to `exit`."""
+    monkeypatch.setattr("app.bridges.lsp.lifecycle.SHUTDOWN_SECONDS", PATIENT.wait_seconds)
 
 
 def without_loss(given: Any, as_type: Any) -> None:
