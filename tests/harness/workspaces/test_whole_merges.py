@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from app.harness.checkpoints.stored_objects import LINK, TreeEntry
 from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.workspace import Workspace
 from tests.driver.sessions import Driver
-from tests.driver.workspaces import Workplace, digest_of, new_workplace
+from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
 
 pytestmark = pytest.mark.requirement("workspaces.merge")
 
@@ -57,3 +58,24 @@ def test_nothing_is_written_when_a_link_cannot_be(tmp_path: Path) -> None:
     apply_plan(workspace, FilePlan("", "", changes[:-1], ()), texts)
     assert (tmp_path / "new" / "link").readlink() == Path("run.sh")
     assert not (tmp_path / "link").is_symlink() and not (tmp_path / "gone").is_symlink()
+
+
+async def test_of_two_merges_at_once_none_is_half_done(
+    driver: Driver, place: Workplace, project_root: Path
+) -> None:
+    places = [place, *[await new_workplace(driver.client, driver.project_id) for _ in range(2)]]
+    for number, one in enumerate(places):
+        (one.root / f"new{number}.py").write_text("new\n")
+
+    async def merged(one: Workplace) -> bool:
+        answer = await driver.client.post(f"{one.url}/merge", json={"into": "main"})
+        reason = answer.json().get("error", {}).get("details", {}).get("reason")
+        assert reason in (None, "changed_since", "index_locked"), answer.text
+        return reason is None
+
+    done = await asyncio.gather(*map(merged, places))
+    assert any(done)
+    assert git(project_root, "status", "--porcelain") == ""
+    there = [f"new{number}.py" for number, one in enumerate(done) if one]
+    assert git(project_root, "diff", "--name-only", "main~1", "main").split()[0] in there
+    assert [name for name in git(project_root, "ls-files").split() if name.startswith("new")] == there
