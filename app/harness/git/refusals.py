@@ -42,6 +42,10 @@ def locked() -> Conflict:
     )
 
 
+def is_locked(problem: Conflict) -> bool:
+    return problem.details.get("reason") == "index_locked"
+
+
 def in_progress(operation: str, what: str) -> Conflict:
     name = operation.replace("_", " ")
     return Conflict(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -182,12 +182,13 @@ def apply_plan(workspace: Workspace, plan: FilePlan, contents: Mapping[str, byte
     arranged = arrange(workspace, [one for one in operations if one is not None])
     for link in links:
         _check_link(workspace, link, contents)
-    apply_together(workspace, arranged, identities(workspace, arranged))
-    for one in files:
-        if one.then is not None and (one.now is None or one.now.mode != one.then.mode):
-            _set_executable(workspace, one.path, one.then.mode == EXECUTABLE)
-    for link in links:
-        _restore_link(workspace, link, contents)
+    modes = [one for one in files if one.then and (one.now is None or one.now.mode != one.then.mode)]
+    apply_together(
+        workspace,
+        arranged,
+        identities(workspace, arranged),
+        lambda: _restore_modes_and_links(workspace, modes, links, contents),
+    )
     for one in plan.restored:
         if one.then is None:
             _remove_empty_folders(workspace, one.path)
@@ -219,11 +220,36 @@ def _is_link(entry: TreeEntry | None) -> bool:
     return entry is not None and entry.mode == LINK
 
 
-def _set_executable(workspace: Workspace, path: str, executable: bool) -> None:
+def _restore_modes_and_links(
+    workspace: Workspace,
+    modes: Sequence[FileChange],
+    links: Sequence[FileChange],
+    contents: Mapping[str, bytes],
+) -> None:
+    """Do all of it or nothing."""
+    with ExitStack() as undo:
+        for one in modes:
+            assert one.then is not None
+            before = _set_executable(workspace, one.path, one.then.mode == EXECUTABLE)
+            undo.callback(_set_mode, workspace, one.path, before)
+        for link in links:
+            undo.callback(_take_link_back, workspace, link, contents)
+            _restore_link(workspace, link, contents)
+        undo.pop_all()
+
+
+def _set_mode(workspace: Workspace, path: str, mode: int) -> None:
+    with suppress(ToolError), workspace.open(f"./{path}") as opened:
+        os.fchmod(opened.descriptor, mode)
+
+
+def _set_executable(workspace: Workspace, path: str, executable: bool) -> int:
+    """Return the mode before."""
     with workspace.open(f"./{path}") as opened:
         mode = opened.status.st_mode & 0o777
         readers = (mode & 0o444) >> 2
         os.fchmod(opened.descriptor, mode | readers if executable else mode & ~0o111)
+        return mode
 
 
 def _check_link(workspace: Workspace, one: FileChange, contents: Mapping[str, bytes]) -> None:
@@ -242,9 +268,31 @@ def _restore_link(workspace: Workspace, one: FileChange, contents: Mapping[str, 
     if one.then is None:
         return
     if _is_link(one.then):
+        _make_folders(workspace, one.path)
         with workspace.entry(f"./{one.path}", links=True) as entry:
             entry.make_link(contents[one.then.oid])
         return
     with workspace.target(f"./{one.path}") as target:
         target.create(contents[one.then.oid])
     _set_executable(workspace, one.path, one.then.mode == EXECUTABLE)
+
+
+def _make_folders(workspace: Workspace, path: str) -> None:
+    *folders, _ = path.split("/")
+    for depth in range(1, len(folders) + 1):
+        with workspace.entry("./" + "/".join(folders[:depth])) as folder:
+            if folder.status is None:
+                folder.make_folder()
+
+
+def _take_link_back(workspace: Workspace, one: FileChange, contents: Mapping[str, bytes]) -> None:
+    """Put back what a link was or took the place of, unless something else is there by now."""
+    with suppress(ToolError):
+        with workspace.entry(f"./{one.path}", links=True) as entry:
+            is_there, found = entry.status is not None, entry.link_target()
+        if is_there and found is None:
+            with workspace.target(f"./{one.path}") as target:
+                found = target.read()
+        if not is_there or (one.then is not None and contents[one.then.oid] == found):
+            _restore_link(workspace, FileChange(one.path, one.then, one.now), contents)
+            _remove_empty_folders(workspace, one.path)

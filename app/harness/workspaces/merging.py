@@ -16,7 +16,7 @@ from app.errors import Conflict
 from app.harness.workspaces.agents_commits import take_in
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
 from app.harness.workspaces.bringing import MOVABLE, Bringer, Bringing, Checkout
-from app.harness.workspaces.checked_out import UserIndex, is_here, refuse_unfinished
+from app.harness.workspaces.checked_out import CheckedOutBranch, UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
 from app.harness.workspaces.hooked_merge import HookedMerge
@@ -122,7 +122,7 @@ class Merging:
         self._environment = environment
         self._creation = creation
         self._branches = branches
-        self._index = UserIndex(processes, environment, notes)
+        self._here = CheckedOutBranch(branches, UserIndex(processes, environment, notes))
 
     async def identity(self, root: Path) -> Mapping[str, str]:
         """Return who commits in a project's repository, by the settings of who runs the daemon."""
@@ -255,12 +255,11 @@ class Merging:
             assert repository is not None
             identity = await self.identity(root)
             if journal.get("here"):
-                await self._branches.require(repository, journal["into"], journal["from"], journal["commit"])
-                await self._branches.bring_objects(git, repository, journal["commit"], journal["from"])
-                await self._bringer(git, root, repository).write(bringing)
-                await self._index.set(repository, changes)
-            old = None if journal.get("new") else journal["from"]
-            await self._branches.set(git, repository, journal["into"], journal["commit"], old, identity)
+                bringer = self._bringer(git, root, repository)
+                await self._here.move(git, bringer, bringing, repository, journal, identity, again=again)
+            else:
+                old = None if journal.get("new") else journal["from"]
+                await self._branches.set(git, repository, journal["into"], journal["commit"], old, identity)
         return journal.get("commit")
 
     async def plan_branch(self, row: Workspace, layout: Layout, root: Path) -> dict[str, Any]:

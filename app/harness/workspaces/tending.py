@@ -17,6 +17,7 @@ from typing import Any
 from app.config import WorkspaceSettings
 from app.errors import Conflict, KagedError, ToolError
 from app.harness.git.index_change import end_changes_at
+from app.harness.git.refusals import is_locked
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.workspaces.creation import WORKING
 from app.harness.workspaces.elsewhere import Elsewhere
@@ -272,7 +273,8 @@ class Tending:
     ) -> str | None:
         """Carry out the merge that a workspace's journal says, as far as it is not done yet, and return the
         commit on a branch. One that is begun `again` may be half done: its journal goes only when somebody
-        else has changed what it writes. It also stays when what hooks refused could not be taken back."""
+        else has changed what it writes. It also stays when what hooks refused could not be taken back, or the
+        index is locked."""
         journal = row.journal or {}
         try:
             commit = await self._tools.merging.carry_out(row, layout, root, journal, again=again)
@@ -280,7 +282,7 @@ class Tending:
             await self._record.note(row, {"detail": f"The merge failed: {words(problem)}"[:1000]})
             raise
         except Exception as problem:
-            if not again or isinstance(problem, Conflict):
+            if not again or (isinstance(problem, Conflict) and not is_locked(problem)):
                 detail = f"The merge failed: {words(problem)}"
                 await self._record.move(row, S.READY, {"journal": None, "detail": detail})
             raise

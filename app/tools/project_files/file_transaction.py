@@ -115,16 +115,21 @@ def identities(
 
 
 def apply_together(
-    workspace: Workspace, arranged: Arranged, locked: Mapping[str, Hashable]
+    workspace: Workspace,
+    arranged: Arranged,
+    locked: Mapping[str, Hashable],
+    also: Callable[[], None] = lambda: None,
 ) -> AppliedOperations:
-    """Apply all changes, or none. `locked` are the identities whose locks are held. Raises ToolError
-    `file_busy`, `file_changed_since_read`, `file_not_found`, `file_exists`, `directory_not_empty`,
-    `partly_applied` when something could not be undone, and errors of the operating system."""
+    """Apply all changes, or none. `locked` are the identities whose locks are held. `also` is done last; when
+    it raises, after undoing its own work, the changes are taken back. Raises ToolError `file_busy`,
+    `file_changed_since_read`, `file_not_found`, `file_exists`, `directory_not_empty`, `partly_applied` when
+    something could not be undone, and errors of the operating system."""
     if identities(workspace, arranged) != dict(locked):
         raise busy(next(iter(locked)))
     transaction = _Transaction(workspace)
     try:
         transaction.run(arranged)
+        also()
     except BaseException:
         transaction.take_back()
         raise

@@ -171,3 +171,37 @@ async def test_a_merge_whose_hooks_have_not_passed_is_taken_back(
         git(project_root, "add", "README.md", "new.py"), git(project_root, "commit", "-qm", "the merge")
     found = await started_again(data, place, settings_overrides, "merged")
     assert found["merged"]["commit"] == git(project_root, "rev-parse", "main")
+
+
+@pytest.mark.parametrize("how", ["locked", "committed", "switched", "changed"])
+async def test_a_merge_onto_the_checked_out_branch_that_cannot_be_finished_leaves_nothing(
+    how: str, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data, lock = tmp_path / "data", project_root / ".git" / "index.lock"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "new.py").write_text("new\n"), (place.root / "README.md").write_text("an agent's\n")
+        await under_way(daemon, place, MergeWish(into="main"))
+        if how == "locked":
+            lock.touch()
+        elif how == "switched":
+            git(project_root, "checkout", "-q", "-b", "other")
+        elif how == "committed":
+            git(project_root, "commit", "-q", "--allow-empty", "-m", "the user's")
+        else:
+            (project_root / "README.md").write_text("the user's\n")
+        before, status = git(project_root, "rev-parse", "main"), git(project_root, "status", "--porcelain")
+        (project_root / "new.py").write_text("new\n")  # the kill came after this
+    if how == "locked":
+        await started_again(data, place, settings_overrides, "merging")
+        assert git(project_root, "rev-parse", "main") == before
+        lock.unlink()
+        await started_again(data, place, settings_overrides, "merged")
+        assert git(project_root, "status", "--porcelain") == ""
+        assert git(project_root, "show", "main:README.md") == "an agent's"
+        return
+    await started_again(data, place, settings_overrides, "ready")
+    assert git(project_root, "rev-parse", "main") == before
+    assert git(project_root, "status", "--porcelain") == status

@@ -1,0 +1,81 @@
+"""What a merge writes is written whole: links, folders, and the branch that is checked out."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.errors import ToolError
+from app.harness.checkpoints.stored_objects import LINK, TreeEntry
+from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
+from app.workspace import Workspace
+from tests.driver.sessions import Driver
+from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
+
+pytestmark = pytest.mark.requirement("workspaces.merge")
+
+
+@pytest.fixture
+async def place(driver: Driver) -> Workplace:
+    return await new_workplace(driver.client, driver.project_id)
+
+
+@pytest.mark.parametrize("into", ["working_tree", "main"])
+async def test_a_link_in_a_new_folder_is_written(place: Workplace, project_root: Path, into: str) -> None:
+    (place.root / "new" / "deep").mkdir(parents=True)
+    (place.root / "new" / "deep" / "link").symlink_to("../../README.md")
+    (place.root / "plain.py").write_text("plain\n")
+    await place.merge(into=into)
+    assert (project_root / "new" / "deep" / "link").readlink() == Path("../../README.md")
+    assert (project_root / "plain.py").read_text() == "plain\n"
+
+
+def test_nothing_is_written_when_a_link_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("run\n"), (tmp_path / "old.py").write_text("old\n")
+    (tmp_path / "link").symlink_to("run.sh"), (tmp_path / "gone").symlink_to("run.sh")
+    before = digest_of(tmp_path)
+    texts = {"run": b"run\n", "old": b"old\n", "new": b"new\n", "way": b"run.sh", "long": b"x" * 5000}
+
+    def entry(name: str, mode: str = "100644") -> TreeEntry:
+        return TreeEntry(mode, name)
+
+    changes = (
+        FileChange("run.sh", entry("run"), entry("run", "100755")),
+        FileChange("old.py", entry("old"), entry("new")),
+        FileChange("new/new.py", None, entry("new")),
+        FileChange("new/link", None, entry("way", LINK)),
+        FileChange("link", entry("way", LINK), entry("new")),
+        FileChange("gone", entry("way", LINK), None),
+        FileChange("zz", None, entry("long", LINK)),  # no file system has a link that is so long
+    )
+    workspace = Workspace(tmp_path, any_name=True)
+    with pytest.raises(ToolError):
+        apply_plan(workspace, FilePlan("", "", changes, ()), texts)
+    assert digest_of(tmp_path) == before
+    assert not (tmp_path / "new").exists()
+    apply_plan(workspace, FilePlan("", "", changes[:-1], ()), texts)
+    assert (tmp_path / "new" / "link").readlink() == Path("run.sh")
+    assert not (tmp_path / "link").is_symlink() and not (tmp_path / "gone").is_symlink()
+
+
+async def test_of_two_merges_at_once_none_is_half_done(
+    driver: Driver, place: Workplace, project_root: Path
+) -> None:
+    places = [place, *[await new_workplace(driver.client, driver.project_id) for _ in range(2)]]
+    for number, one in enumerate(places):
+        (one.root / f"new{number}.py").write_text("new\n")
+
+    async def merged(one: Workplace) -> bool:
+        answer = await driver.client.post(f"{one.url}/merge", json={"into": "main"})
+        reason = answer.json().get("error", {}).get("details", {}).get("reason")
+        assert reason in (None, "changed_since", "index_locked"), answer.text
+        return reason is None
+
+    done = await asyncio.gather(*map(merged, places))
+    assert any(done)
+    assert git(project_root, "status", "--porcelain") == ""
+    there = [f"new{number}.py" for number, one in enumerate(done) if one]
+    assert git(project_root, "diff", "--name-only", "main~1", "main").split()[0] in there
+    assert [name for name in git(project_root, "ls-files").split() if name.startswith("new")] == there
