@@ -21,7 +21,7 @@ from app.harness.workspaces.sizes import size_of
 from app.keyed_locks import KeyedLocks
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver, driven
-from tests.driver.workspaces import new_workplace, write_repository
+from tests.driver.workspaces import git, new_workplace, write_repository
 
 pytestmark = pytest.mark.requirement("workspaces.recovery")
 
@@ -257,3 +257,23 @@ async def test_a_project_moves_to_where_an_empty_one_had_workspaces(driver: Driv
     await workspaces._tending._remove(row)
     moved = await driver.call("POST", move, {"path": str(other)})
     assert moved["root"] == str(other)
+
+
+async def test_what_lies_beside_the_branch_is_not_removed_by_itself(driver: Driver) -> None:
+    plain, gone, stashed, branched = [await new_workplace(driver.client, driver.project_id) for _ in range(4)]
+    (stashed.root / "README.md").write_text("work\n")
+    git(stashed.root, "stash")
+    shutil.rmtree(gone.root / ".git")
+    own = branched.workspace["branch"]
+    git(branched.root, "checkout", "-qb", "idea")
+    (branched.root / "idea.py").write_text("work\n")
+    git(branched.root, "add", "-A"), git(branched.root, "commit", "-qm", "idea")
+    git(branched.root, "checkout", "-q", own)
+    for place in (stashed, branched, plain, gone):
+        await driver.call("POST", f"/sessions/{place.session_id}/archive")
+    await driver.daemon.services.management.folders.workspaces._tending.look()
+    await plain.until_removed(), await gone.until_removed()
+    assert [(await one.look())["removed_at"] for one in (stashed, branched)] == [None, None]
+    kept = await branched.post("keep")
+    await branched.until_removed()
+    assert kept["state"] == "kept"
