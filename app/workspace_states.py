@@ -14,7 +14,7 @@ from typing import Any
 class WorkspaceState(StrEnum):
     """One workspace. `merged` and `discarded` are not its end: a merged one goes on and is merged again, a
     discarded one comes back until its folder is removed. `broken`: it could not be made, or its folder is
-    gone; it can be made again."""
+    gone; it can be made again, or goes on when its folder is there again."""
 
     CREATING = "creating"
     READY = "ready"
@@ -33,7 +33,7 @@ WORKSPACE_MOVES: Mapping[WorkspaceState, frozenset[WorkspaceState]] = {
     _K.MERGING: frozenset({_K.READY, _K.MERGED, _K.BROKEN}),
     _K.MERGED: frozenset({_K.MERGING, _K.KEPT, _K.DISCARDED, _K.BROKEN}),
     _K.DISCARDED: frozenset({_K.READY, _K.BROKEN}),
-    _K.BROKEN: frozenset({_K.CREATING, _K.DISCARDED}),
+    _K.BROKEN: frozenset({_K.CREATING, _K.READY, _K.DISCARDED}),
     _K.KEPT: frozenset(),
 }
 

@@ -24,17 +24,19 @@ async def leftover_findings(settings: Settings, *, remove: bool) -> list[Finding
     """Return a finding for each folder and each ref that belongs to no workspace of the database; with
     `remove` they are removed."""
     url, data_dir = settings.storage.url, settings.daemon.data_dir
-    try:
-        address = url.get_secret_value() if url is not None else None
-        held, roots = await backup.held_workspaces(address, data_dir)
-    except KagedError:
-        return []  # the storage's own finding says what is wrong
+    address = url.get_secret_value() if url is not None else None
     children = ChildProcesses()
     try:
+        _, roots = await backup.held_workspaces(address, data_dir)
         search = LeftoverSearch(CallProcesses.uncaged(children), child_environment(), data_dir)
-        found = await search.find(held, [Path(root) for root in roots])
+        found = await search.find([Path(root) for root in roots])
+        held, _ = await backup.held_workspaces(address, data_dir)  # a daemon may make some meanwhile
+        found = found.without(held)
         if remove:
             await search.remove(found)
+    except KagedError as problem:  # nobody knows what is left over; the storage's own finding says more
+        detail = f"nothing is removed: {problem.message}"
+        return [Finding(GROUP, "leftovers", "problem", detail)] if remove else []
     except (GitProblem, OSError) as problem:
         return [Finding(GROUP, "leftovers", "problem", f"they cannot be removed: {problem}")]
     finally:

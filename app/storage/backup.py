@@ -121,7 +121,7 @@ async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:
 
 async def held_workspaces(url: str | None, data_dir: Path) -> tuple[set[str], list[str]]:
     """Return the workspaces whose folder is not removed, and the roots of all projects. Raises StorageError,
-    also for another schema than this release's."""
+    also for a database that is not there or has another schema than this release's."""
     return await asyncio.to_thread(_held_workspaces, open_database(url, data_dir))
 
 
@@ -267,7 +267,7 @@ MOST_PROJECTS = 10_000
 
 def _held_workspaces(database: Database) -> tuple[set[str], list[str]]:
     if isinstance(database, SqliteDatabase) and not database.path.exists():
-        return set(), []
+        raise StorageError("There is no database.")
     with _reading(database) as connection:
         if current_revision(connection) != HEAD:
             raise StorageError("The schema is not this release's.")

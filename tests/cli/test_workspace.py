@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.cli.leftover_workspaces import leftover_findings
+from app.config import DaemonSettings, Settings
+from app.harness.workspaces.leftovers import Leftovers, LeftoverSearch
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.kaged import DaemonProcess, Home
 from tests.driver.workspaces import git
@@ -72,6 +77,32 @@ def test_the_doctor_finds_and_removes_what_no_workspace_of_the_database_is(home:
     pins = git(home.project, "for-each-ref", "--format=%(refname)", "refs/kaged").split()
     assert pins == [f"refs/kaged/base/{root.parent.name}"]
     assert [one for one in home.json("doctor")["findings"] if one["group"] == "workspaces"] == []
+
+
+def test_the_doctor_removes_nothing_without_a_database(tmp_path: Path) -> None:
+    """As while a backup is restored, or without the settings of the database that the daemon uses."""
+    home = Home(tmp_path)
+    work = home.data_dir / "workspaces" / f"prj_{'0' * 26}" / f"wks_{'0' * 26}" / "tree" / "work"
+    work.parent.mkdir(parents=True), work.write_text("not merged\n")
+    assert work.parents[1].name not in home.run("doctor").stdout
+    refused = home.run("doctor", "--remove-leftovers")
+    assert refused.returncode == 1 and "nothing is removed: There is no database" in refused.stdout
+    assert work.read_text() == "not merged\n"
+
+
+def test_the_doctor_leaves_a_workspace_that_is_made_while_it_looks(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, made = LeftoverSearch.find, []
+
+    async def late(self: LeftoverSearch, *given: Any) -> Leftovers:
+        made.append(opened(home)[1])
+        return await find(self, *given)
+
+    monkeypatch.setattr(LeftoverSearch, "find", late)
+    settings = Settings(daemon=DaemonSettings(data_dir=home.data_dir))
+    assert asyncio.run(leftover_findings(settings, remove=True)) == []
+    assert (made[0] / "README.md").exists()
 
 
 def test_a_message_and_its_workspace_are_one_command(home: Home) -> None:

@@ -47,6 +47,18 @@ async def take_in(git: GitFolder, objects: Path, commit: str, known: str) -> Non
         await to_its_end(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+async def has_others(git: GitFolder, own_git: Path, *known: str) -> bool:
+    """Tell whether a branch, a tag or the stash of the clone holds a commit that none of the `known` ones
+    holds. Raises `GitProblem`."""
+    own = {"GIT_DIR": str(own_git), **_borrowing(git.git / "objects")}
+    try:
+        return bool(await git.run(["rev-list", "--max-count=1", "--all", "--not", *known], environment=own))
+    except GitProblem as problem:
+        if problem.expected:  # its agents have removed it
+            return False
+        raise
+
+
 def _borrowing(objects: Path) -> dict[str, str]:
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fsdecode(alternate(objects).removesuffix(b"\n"))}
 

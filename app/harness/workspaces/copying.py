@@ -81,6 +81,13 @@ def copy_folder(folder: int, path: str, target: Path, bounds: CopyBounds) -> int
     return copying.copied
 
 
+def too_much(most_bytes: int) -> Conflict:
+    return Conflict(
+        f"A copy takes more than the {most_bytes // 1_000_000} MB that are left for workspaces.",
+        reason="workspaces_full",
+    )
+
+
 class _Copying:
     def __init__(self, bounds: CopyBounds) -> None:
         self.copied = 0
@@ -120,10 +127,7 @@ class _Copying:
             status = os.fstat(source.fileno())
             self.copied += status.st_size
             if self.copied > self._most:
-                raise Conflict(
-                    f"A copy takes more than the {self._most // 1_000_000} MB that are left for workspaces.",
-                    reason="workspaces_full",
-                )
+                raise too_much(self._most)
             with open(target, "xb") as made:
                 self._content(source.fileno(), made.fileno())
             os.chmod(target, stat.S_IMODE(status.st_mode) | 0o600)

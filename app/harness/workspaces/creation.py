@@ -178,7 +178,7 @@ class Creation:
         shows = None if sight is None else sight.in_repository(repository.prefix)
         index = repository.git_dir / "index"
         tree = await Snapshots(folder).whole(
-            repository.top, index, repository.head, self._processes.closed, shows
+            repository.top, index, repository.head, self._processes.closed, shows, staged=True
         )
         above = [] if repository.head is None else [repository.head]
         commit = await commit_tree(folder, tree, above, WHAT_CAME_ALONG)

@@ -19,8 +19,9 @@ from app.cages.protected_names import ENVIRONMENT_MARK
 from app.errors import Conflict, ToolError
 from app.harness.dsl.paths import read_path
 from app.harness.dsl.spec_sections import WorkspaceSection
-from app.harness.workspaces.copying import CopyBounds, copy_folder
+from app.harness.workspaces.copying import CopyBounds, copy_folder, too_much
 from app.harness.workspaces.sight import Sight
+from app.harness.workspaces.walking import remove_tree
 from app.workspace import Workspace
 from app.workspace.target import MAX_WHOLE_FILE
 from app.workspace.workspace import Opened
@@ -38,23 +39,33 @@ def furnish(
     given, with the reason. Raises `CopyStopped`."""
     notes = []
     source, target = Workspace(project, closed=bounds.closed), Workspace(root)
+    left = bounds.most_bytes
     for pattern in section.copy:
+        problems = []
         try:
             names = [
                 name
                 for name in _found(project, read_path(pattern).parts)
                 if sight is None or sight.reads(tuple(name.split("/")))
             ]
-            for name in names:
-                _copy(source, target, name)
-            if not names:
-                whose = "" if sight is None else " that its agent may read"
-                notes.append(f"`copy: {pattern}` names no file{whose}.")
         except (ToolError, OSError) as problem:
             notes.append(f"`copy: {pattern}`: {_words(problem)}.")
+            continue
+        for name in names:
+            try:
+                left -= _copy(source, target, name, left)
+            except (ToolError, OSError, Conflict) as problem:
+                problems.append(_words(problem) if len(names) == 1 else f"{name}: {_words(problem)}")
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            notes.append(f"`copy: {pattern}`: {problems[0]}{more}.")
+        if not names:
+            whose = "" if sight is None else " that its agent may read"
+            notes.append(f"`copy: {pattern}` names no file{whose}.")
     for path in section.link:
         try:
-            _link(source, target, "/".join(read_path(path).parts), bounds, sight)
+            within = replace(bounds, most_bytes=left)
+            left -= _link(source, target, "/".join(read_path(path).parts), within, sight)
         except (ToolError, OSError, Conflict) as problem:
             notes.append(f"`link: {path}`: {_words(problem)}.")
     return notes
@@ -93,7 +104,8 @@ def _matching(folder: int, parts: tuple[str, ...]) -> Iterator[str]:
                 os.close(inner)
 
 
-def _copy(source: Workspace, target: Workspace, name: str) -> None:
+def _copy(source: Workspace, target: Workspace, name: str, most_bytes: int) -> int:
+    """Copy a file; return its size."""
     with _opened(source, name) as found:
         if found.is_directory:
             raise ToolError("is_directory", "it is a folder")
@@ -101,6 +113,8 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
             raise ToolError("file_too_large", f"it is larger than {MAX_WHOLE_FILE // 1024**2} MB")
         with open(found.descriptor, "rb", closefd=False) as file:
             content, mode = file.read(MAX_WHOLE_FILE), found.status.st_mode
+    if len(content) > most_bytes:
+        raise too_much(most_bytes)
     with target.target(f"./{name}") as made:
         if made.exists:
             made.replace(content)
@@ -108,6 +122,7 @@ def _copy(source: Workspace, target: Workspace, name: str) -> None:
             made.create(content)
     with target.open(f"./{name}") as opened:
         os.fchmod(opened.descriptor, stat.S_IMODE(mode) | 0o600)
+    return len(content)
 
 
 @contextmanager
@@ -119,7 +134,8 @@ def _opened(source: Workspace, name: str) -> Iterator[Opened]:
         yield opened
 
 
-def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds, sight: Sight | None) -> None:
+def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds, sight: Sight | None) -> int:
+    """Copy a folder; return the bytes copied."""
     with _opened(source, name) as opened:
         if not opened.is_directory:
             raise ToolError("not_a_directory", "it is not a folder")
@@ -130,7 +146,7 @@ def _link(source: Workspace, target: Workspace, name: str, bounds: CopyBounds, s
         # The open folder is copied, so a rename meanwhile changes nothing.
         folder = os.open(".", _FOLDER, dir_fd=opened.descriptor)
         try:
-            _copy_linked(folder, opened.key, target, name, bounds)
+            return _copy_linked(folder, opened.key, target, name, bounds)
         finally:
             os.close(folder)
 
@@ -145,7 +161,7 @@ def _shown(sight: Sight, opened: Opened) -> Callable[[str, bool], bool]:
     return shows
 
 
-def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: CopyBounds) -> None:
+def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: CopyBounds) -> int:
     if _is_environment(folder):
         raise ToolError(
             "python_environment",
@@ -159,7 +175,11 @@ def _copy_linked(folder: int, real: str, target: Workspace, name: str, bounds: C
             raise ToolError("file_not_found", "the folder above it is not in the commit")
         entry.make_folder()
     with target.open(f"./{name}") as made:
-        copy_folder(folder, real, Path(made.key), bounds)
+        try:
+            return copy_folder(folder, real, Path(made.key), bounds)
+        except (OSError, Conflict):
+            remove_tree(Path(made.key))  # half of a folder looks like the whole
+            raise
 
 
 def _is_environment(folder: int) -> bool:

@@ -28,6 +28,14 @@ class Leftovers:
     folders: tuple[Path, ...]
     pins: Mapping[Path, tuple[str, ...]]
 
+    def without(self, held: Collection[str]) -> Leftovers:
+        """Return what belongs to none of the workspaces that are `held`."""
+        pins = {root: tuple(one for one in ids if one not in held) for root, ids in self.pins.items()}
+        return Leftovers(
+            tuple(one for one in self.folders if one.name not in held),
+            {root: ids for root, ids in pins.items() if ids},
+        )
+
 
 class LeftoverSearch:
     """Looks below the data folder and in the repositories of all projects."""
@@ -38,8 +46,9 @@ class LeftoverSearch:
         self._folder = data_dir / WORKSPACES_FOLDER
         self._pins = Pins(processes, environment, data_dir / NOTES_FOLDER)
 
-    async def find(self, held: Collection[str], roots: Iterable[Path]) -> Leftovers:
-        """Return what belongs to none of the workspaces that the database says are `held`."""
+    async def find(self, roots: Iterable[Path]) -> Leftovers:
+        """Return what there is of workspaces. What the database says of them is to be read afterwards: a
+        workspace is stored before anything of it is made."""
         folders = await asyncio.to_thread(self._folders)
         pins = {}
         for root in roots:
@@ -49,10 +58,8 @@ class LeftoverSearch:
                 kept = await self._pins.all(git)
             except GitProblem:
                 continue  # there is no repository, or none that can be read
-            left = tuple(sorted(kept.keys() - set(held)))
-            if left:
-                pins[root] = left
-        return Leftovers(tuple(one for one in folders if one.name not in held), pins)
+            pins[root] = tuple(sorted(kept))
+        return Leftovers(tuple(folders), pins)
 
     async def remove(self, found: Leftovers) -> None:
         """Remove what was found. Raises `GitProblem` and errors of the operating system."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.errors import Conflict
-from app.harness.workspaces.agents_commits import take_in
+from app.harness.workspaces.agents_commits import has_others, take_in
 from app.harness.workspaces.branches import Branches, refuse_busy_branch
 from app.harness.workspaces.bringing import MOVABLE, Bringer, Bringing, Checkout
 from app.harness.workspaces.checked_out import CheckedOutBranch, UserIndex, is_here, refuse_unfinished
@@ -25,6 +25,7 @@ from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository, repository_of
 from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.trees import Difference, commit_tree, differences, join, patch, tree_of
+from app.states import WorkspaceState
 from app.storage.models import Workspace
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
@@ -129,12 +130,18 @@ class Merging:
         return await operator_identity(self._processes, self._environment, root)
 
     async def has_changes(self, row: Workspace, layout: Layout, root: Path) -> bool:
-        """Tell whether a workspace holds anything that was not brought back. Raises `GitProblem`."""
+        """Tell whether a workspace holds anything that was not brought back, also on another branch or
+        stashed; of a kept one its operator let that go. Raises `GitProblem`."""
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
-        theirs, _ = await self._theirs(row, layout, git)
+        theirs, commit = await self._theirs(row, layout, git)
         brought = (row.merged or {}).get("whole", ())
-        return theirs not in (*brought, await self._base(row, git, None))
+        if theirs not in (*brought, await self._base(row, git, None)):
+            return True
+        if row.kind == "copy" or row.state == WorkspaceState.KEPT.value:
+            return False
+        assert row.base_commit is not None
+        return await has_others(git, layout.own_git, commit, row.base_commit)
 
     async def sides(
         self, row: Workspace, layout: Layout, root: Path, into: str | None, also: Layout | None = None

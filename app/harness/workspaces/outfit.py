@@ -65,6 +65,8 @@ class Outfit:
         self._processes = processes
         self._environment = environment
         self._redactor = redactor
+        self._choosing = asyncio.Lock()
+        """Held until the ports of a workspace are stored: those made at once share none."""
 
     async def fit(
         self, row: Workspace, section: WorkspaceSection, fitting: Fitting
@@ -133,6 +135,8 @@ class Outfit:
             rows = uow.workspaces.with_folder()
             return [(one.first_port, one.ports) for one in rows if one.first_port is not None]
 
-        used = await self._record.storage.read(taken)
-        first = await asyncio.to_thread(free_ports, count, used)
-        return await self._record.note(row, {"first_port": first, "ports": count if first is not None else 0})
+        async with self._choosing:
+            used = await self._record.storage.read(taken)
+            first = await asyncio.to_thread(free_ports, count, used)
+            columns = {"first_port": first, "ports": count if first is not None else 0}
+            return await self._record.note(row, columns)

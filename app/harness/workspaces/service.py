@@ -225,7 +225,7 @@ class Workspaces:
         async with self._record.holding(row.id) as present:
             self._require_state(present, S.DISCARDED)
             self._require_here(present, self._tools.reaches(present))
-            is_there = await asyncio.to_thread(Path(present.root).is_dir)
+            is_there = await asyncio.to_thread(self._tools.layout_of(present).tree.is_dir)
             if present.removed_at is not None or not is_there:
                 raise Conflict(
                     "The folder of the workspace is removed: it cannot be restored.",

@@ -40,11 +40,14 @@ class Snapshots:
         commit: str | None,
         closed: Sequence[Path] = (),
         shows: Callable[[bytes], bool] | None = None,
+        staged: bool = False,
     ) -> str:
-        """Return the tree of everything that git does not ignore in the working tree `tree`. The index `like`
-        says which files are as they were in `commit`; what is `closed` is left out, and what `shows` does not
-        show is as in `commit`."""
-        return await _unless_pipes(tree, self._whole(tree, like, commit, closed, shows or _everything))
+        """Return the tree of everything that git does not ignore in the working tree `tree`; with `staged`
+        also of files that are new in the index `like` although it ignores them. That index says which files
+        are as they were in `commit`; what is `closed` is left out, and what `shows` does not show is as in
+        `commit`."""
+        work = self._whole(tree, like, commit, closed, shows or _everything, staged=staged)
+        return await _unless_pipes(tree, work)
 
     async def _whole(
         self,
@@ -53,21 +56,26 @@ class Snapshots:
         commit: str | None,
         closed: Sequence[Path],
         shows: Callable[[bytes], bool],
+        *,
+        staged: bool,
     ) -> str:
         leaving = [
             f":(exclude,top,literal){place.relative_to(tree)}"
             for place in closed
             if place.is_relative_to(tree)
         ]
+        forced: list[bytes] = []
         index = self._git.new_index()
         try:
             try:
+                if staged:
+                    forced = await self._forced(index, like, tree, leaving)
                 await self._begin(index, like, commit, tree)
-                return await self._added(index, tree, leaving, shows)
+                return await self._added(index, tree, leaving, shows, forced)
             except GitProblem:
                 # The other index is in a form that only its own repository can read, or is spoilt.
                 await self._begin(index, None, commit, tree)
-                return await self._added(index, tree, leaving, shows)
+                return await self._added(index, tree, leaving, shows, forced)
         finally:
             await forget(index)
 
@@ -140,8 +148,21 @@ class Snapshots:
             known = ["read-tree", commit]
         await self._git.run(known, index=index, tree=tree, seconds=SECONDS)
 
+    async def _forced(self, index: Path, like: Path, tree: Path, leaving: Sequence[str]) -> list[bytes]:
+        """Return the files in an index that git ignores, and that are there."""
+        await forget(index)
+        await asyncio.to_thread(copy_index, like, index)
+        asked = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--", ":/", *leaving]
+        said = await self._git.run(asked, index=index, tree=tree, most=MAX_CONTENT_BYTES, seconds=SECONDS)
+        return await asyncio.to_thread(_files_among, tree, said.split(b"\0")[:-1])
+
     async def _added(
-        self, index: Path, tree: Path, leaving: Sequence[str], shows: Callable[[bytes], bool]
+        self,
+        index: Path,
+        tree: Path,
+        leaving: Sequence[str],
+        shows: Callable[[bytes], bool],
+        forced: Sequence[bytes] = (),
     ) -> str:
         """Not by `git add`: that looks into submodules, with the filters that their settings name."""
 
@@ -155,7 +176,7 @@ class Snapshots:
             )
             return said.split(b"\0")[:-1]
 
-        fields, others = await listed(*_DIFFERING), await listed(*_OTHERS)
+        fields, others = await listed(*_DIFFERING), [*await listed(*_OTHERS), *forced]
         gone, present, repositories = await asyncio.to_thread(_gone_and_present, fields, others, shows)
         # What is gone comes first: a folder may be where a file was.
         for given, how in ((gone, ["--force-remove"]), (present, ["--add", "--replace"])):
@@ -190,6 +211,17 @@ def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], 
             found[path] = mode + b" " + oid
             unmerged |= {path} if stage != b"0" else set()
     return found, unmerged
+
+
+def _files_among(tree: Path, names: Sequence[bytes]) -> list[bytes]:
+    """Return those that are files below no symbolic link."""
+    top, found = os.path.realpath(os.fsencode(tree)), []
+    for name in names:
+        place = os.path.join(top, name)
+        is_below = os.path.realpath(os.path.dirname(place)) == os.path.dirname(place)
+        if is_below and (os.path.islink(place) or os.path.isfile(place)):
+            found.append(name)
+    return found
 
 
 def _everything(_: bytes) -> bool:

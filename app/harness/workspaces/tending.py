@@ -39,6 +39,7 @@ DAY_MS = 24 * 3600 * 1000
 LOOK_EVERY_SECONDS = 600.0
 LONGEST_WAIT_SECONDS = 24 * 3600.0
 _NOT_REMOVED = "Its folder cannot be removed"
+_GONE = "its folder {} is gone"
 
 
 class Tending:
@@ -99,12 +100,22 @@ class Tending:
             log.warning("what the workspace %s was in could not be finished: %s", row.id, words(problem))
 
     async def _note_missing(self, project_id: str | None) -> None:
-        """Say of workspaces whose folder is gone that they are broken."""
+        """Say of workspaces whose folder is gone that they are broken, until it is there again."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
-            usable = row.state in {S.READY.value, S.MERGED.value} and self._tools.reaches(row)
-            if usable and not await asyncio.to_thread(Path(row.root).is_dir):
-                await self._record.move(row, S.BROKEN, {"detail": f"its folder {row.root} is gone"})
+            if not self._tools.reaches(row):
+                continue
+            usable = row.state in {S.READY.value, S.MERGED.value}
+            if usable and not await asyncio.to_thread(self._tools.layout_of(row).tree.is_dir):
+                await self._record.move(row, S.BROKEN, {"detail": _GONE.format(row.root)})
+            elif await self._is_there_again(row):
+                await self._record.move(row, S.READY, {"detail": None})
+
+    async def _is_there_again(self, row: Workspace) -> bool:
+        """Tell whether a folder that was gone, as on a disk that was not mounted, holds its files again."""
+        if row.state != S.BROKEN.value or row.detail != _GONE.format(row.root):
+            return False
+        return await asyncio.to_thread(self._tools.layout_of(row).tree.is_dir)
 
     async def look_forever(self, may_look: Callable[[str], bool]) -> None:
         """Remove again and again what nobody needs; of the projects that `may_look` says."""
@@ -192,7 +203,10 @@ class Tending:
 
     async def make_again(self, row: Workspace) -> Workspace:
         """Make a broken workspace again, from what it was to start from; return its row. Raises `Conflict`
-        when that is gone or something of the workspace cannot be removed, and `InsufficientStorage`."""
+        when that is gone or something of the workspace cannot be removed, and `InsufficientStorage`. One
+        whose folder is there again goes on with what it holds."""
+        if await self._is_there_again(row):
+            return await self._record.move(row, S.READY, {"detail": None}, only_from=S.BROKEN)
         await self._require_again(row)
         await self._making.require_room()
         await self._making.finished(row.id)  # the task that could not make it may not be over yet

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +144,16 @@ async def test_the_first_run_waits_for_the_workspace(
         assert [one["content"] for one in messages] == ["Begin", "Done."]
         seen = (await client.get(f"/api/v1/sync?sessions={place.session_id}:0")).json()
         assert '"reason":"workspace"' in json.dumps(seen, separators=(",", ":"))
+
+
+async def test_workspaces_that_are_made_at_once_have_ports_of_their_own(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "shop")
+    await made(daemon, root, "  ports: 3\n")
+    async with daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(root)
+        places = await asyncio.gather(*(new_workplace(client, driver.project_id) for _ in range(4)))
+    first = sorted(one.workspace["first_port"] for one in places)
+    assert [b - a >= 3 for a, b in pairwise(first)] == [True] * 3, first

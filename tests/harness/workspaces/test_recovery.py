@@ -10,7 +10,7 @@ import pytest
 from app.harness.workspaces.merging import MergeWish
 from app.states import WorkspaceState
 from tests.driver.daemon import Daemon, running_daemon
-from tests.driver.sessions import Driver
+from tests.driver.sessions import Driver, write_project
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
 
 pytestmark = pytest.mark.requirement("workspaces.recovery")
@@ -205,3 +205,47 @@ async def test_a_merge_onto_the_checked_out_branch_that_cannot_be_finished_leave
     await started_again(data, place, settings_overrides, "ready")
     assert git(project_root, "rev-parse", "main") == before
     assert git(project_root, "status", "--porcelain") == status
+
+
+@pytest.mark.parametrize("wait_for_retry", [False, True])
+async def test_a_folder_that_is_there_again_is_taken_up_with_its_work(
+    tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any], wait_for_retry: bool
+) -> None:
+    data, away = tmp_path / "data", tmp_path / "not-mounted"
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        (place.root / "work.py").write_text("an agent's\n")
+    (data / "workspaces").rename(away)
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        place = Workplace(client, place.session_id, {})
+        await place.until("broken")
+        if wait_for_retry:
+            away.rename(data / "workspaces")
+            await place.post("retry", 202)
+            assert (await place.look())["state"] == "ready"
+    if not wait_for_retry:
+        away.rename(data / "workspaces")
+        await started_again(data, place, settings_overrides, "ready")
+    assert (place.root / "work.py").read_text() == "an agent's\n"
+
+
+async def test_a_workspace_without_the_folder_of_its_project_keeps_its_other_files(
+    tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    data, top = tmp_path / "data", tmp_path / "shop"
+    part = write_project(top / "part")
+    for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "first")):
+        git(top, *arguments)
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(part)
+        place = await new_workplace(client, driver.project_id)
+        place.root.rename(place.root.parent / "renamed")
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        place = Workplace(client, place.session_id, {})
+        assert (await place.look())["state"] == "ready"
+        await place.post("discard"), await place.post("undo")
+        kept = await place.post("keep")
+        assert "renamed/.kaged/project.yaml" in git(top, "ls-tree", "-r", "--name-only", kept["branch"])

@@ -21,7 +21,7 @@ from app.harness.workspaces.sizes import size_of
 from app.keyed_locks import KeyedLocks
 from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver, driven
-from tests.driver.workspaces import new_workplace, write_repository
+from tests.driver.workspaces import git, new_workplace, write_repository
 
 pytestmark = pytest.mark.requirement("workspaces.recovery")
 
@@ -257,3 +257,56 @@ async def test_a_project_moves_to_where_an_empty_one_had_workspaces(driver: Driv
     await workspaces._tending._remove(row)
     moved = await driver.call("POST", move, {"path": str(other)})
     assert moved["root"] == str(other)
+
+
+async def test_what_lies_beside_the_branch_is_not_removed_by_itself(driver: Driver) -> None:
+    plain, gone, stashed, branched = [await new_workplace(driver.client, driver.project_id) for _ in range(4)]
+    (stashed.root / "README.md").write_text("work\n")
+    git(stashed.root, "stash")
+    shutil.rmtree(gone.root / ".git")
+    own = branched.workspace["branch"]
+    git(branched.root, "checkout", "-qb", "idea")
+    (branched.root / "idea.py").write_text("work\n")
+    git(branched.root, "add", "-A"), git(branched.root, "commit", "-qm", "idea")
+    git(branched.root, "checkout", "-q", own)
+    for place in (stashed, branched, plain, gone):
+        await driver.call("POST", f"/sessions/{place.session_id}/archive")
+    await driver.daemon.services.management.folders.workspaces._tending.look()
+    await plain.until_removed(), await gone.until_removed()
+    assert [(await one.look())["removed_at"] for one in (stashed, branched)] == [None, None]
+    kept = await branched.post("keep")
+    await branched.until_removed()
+    assert kept["state"] == "kept"
+
+
+def test_a_folder_of_which_not_all_can_be_copied_is_left_out(tmp_path: Path) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    (project / "modules" / "deep").mkdir(parents=True), root.mkdir()
+    (project / "modules" / "a.js").write_bytes(b"x" * 600_000)
+    (project / "modules" / "deep" / "b.js").write_bytes(b"x" * 600_000)
+    said = furnish(WorkspaceSection(link=["modules"]), project, root, CopyBounds(1_000_000))
+    assert said == ["`link: modules`: A copy takes more than the 1 MB that are left for workspaces."]
+    assert list(root.iterdir()) == []
+
+
+def test_all_that_comes_along_takes_what_is_left_for_workspaces(tmp_path: Path) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    project.mkdir(), root.mkdir()
+    for name in ("one", "two"):
+        (project / name).mkdir()
+        (project / name / "large.bin").write_bytes(b"x" * 600_000)
+        (project / f"{name}.bin").write_bytes(b"x" * 300_000)
+    section = WorkspaceSection(copy=["*.bin"], link=["one", "two"])
+    said = furnish(section, project, root, CopyBounds(1_300_000))
+    assert len(said) == 1 and said[0].startswith("`link: two`: "), said
+    assert sorted(one.name for one in root.iterdir()) == ["one", "one.bin", "two.bin"]
+
+
+def test_a_file_that_cannot_be_copied_is_named_and_keeps_no_other_out(tmp_path: Path) -> None:
+    project, root = tmp_path / "project", tmp_path / "root"
+    project.mkdir(), (root / "a.local").mkdir(parents=True)
+    for name in ("a.local", "b.local"):
+        (project / name).write_text("own\n")
+    said = furnish(WorkspaceSection(copy=["*.local"]), project, root, CopyBounds(10**9))
+    assert len(said) == 1 and "a.local" in said[0], said
+    assert (root / "b.local").read_text() == "own\n"

@@ -285,3 +285,22 @@ async def test_paths_with_newlines_and_branches_with_odd_names_work(loaded, tmp_
     refused = await place.merge(409, into="main")
     assert refused["error"]["details"]["reason"] == "branch_checked_out"
     await place.post("keep")
+
+
+@pytest.mark.parametrize("has_commit", [True, False])
+async def test_what_is_staged_comes_along_although_git_ignores_it(
+    loaded, tmp_path: Path, has_commit: bool
+) -> None:
+    root = write_repository(tmp_path / "shop")
+    (root / "build").mkdir()
+    for name in ("build/kept.txt", "gone.log", "other.log"):
+        (root / name).write_text("staged\n")
+    if not has_commit:
+        git(root, "update-ref", "-d", "HEAD")
+    git(root, "add", "-f", "build/kept.txt", "gone.log")
+    (root / "build" / "kept.txt").write_text("unstaged\n"), (root / "gone.log").unlink()
+    index = (root / ".git" / "index").read_bytes()
+    place = await loaded(root, base="working")
+    assert (place.root / "build" / "kept.txt").read_text() == "unstaged\n"
+    assert [*place.root.glob("*.log")] == [] and git(place.root, "status", "--porcelain") == ""
+    assert (root / ".git" / "index").read_bytes() == index
