@@ -94,6 +94,20 @@ async def test_a_session_that_came_while_the_list_was_read_stays(demo: Demo, bro
         await expect(row).to_contain_text("Flat bread")
 
 
+async def test_a_session_that_is_renamed_while_it_is_read_the_first_time_has_its_new_title(
+    demo: Demo, browser: Browser
+) -> None:
+    async with page_and_client(demo, browser) as (page, client):
+        await new_session(page)
+        [project] = (await client.get("/projects")).json()["items"]
+        async with held(page, "/sessions/ses_[^/]*$") as answer:
+            made = (await client.post("/sessions", json={"project_id": project["id"]})).json()
+            await answer.come()
+            await client.patch(f"/sessions/{made['id']}", json={"title": "Flat bread"})
+            row = page.locator(f'.session[data-key="{made["id"]}"]')
+        await expect(row).to_contain_text("Flat bread")
+
+
 async def test_an_issue_that_came_while_the_list_was_read_stays(demo: Demo, browser: Browser) -> None:
     async with page_and_client(demo, browser) as (page, client):
         [project] = (await client.get("/projects")).json()["items"]

@@ -145,7 +145,7 @@ export class Sessions {
     this.#changed();
     if (facts(this.projects) !== before) this.onProjects();
     const open = this.route.session;
-    if (open && !this.find(open)) void this.#fetch(open);
+    if (open && !this.find(open)) void this.#read(open, { list: true });
   }
 
   async #list(): Promise<[Project[], Page<Session>, Page<Session> | null]> {
@@ -223,7 +223,7 @@ export class Sessions {
     const id = route.session ?? null;
     if (route.view === "sessions") this.lastSession = id;
     this.#changed();
-    if (id && !this.find(id)) void this.#fetch(id);
+    if (id && !this.find(id)) void this.#read(id, { list: true });
   }
 
   async create(projectId: string): Promise<void> {
@@ -272,7 +272,7 @@ export class Sessions {
       this.update(id, { last_run: { id: run, state: state as Run["state"], reason }, updated_at: frame.ts });
     }
     if (!type.startsWith("session.") && type !== "run.started") return;
-    if (!this.find(id)) void this.#fetch(id);
+    if (!this.find(id)) void this.#read(id, { list: true });
     else if (type === "session.state") {
       this.update(id, { state: payload.state as Session["state"], state_reason: payload.reason });
       // How its run ended is not in the frame.
@@ -282,23 +282,16 @@ export class Sessions {
   }
 
   /** Read how a session is now: its questions, its last run. Of several answers the newest counts. */
-  async #read(id: string): Promise<void> {
+  async #read(id: string, { list } = { list: false }): Promise<void> {
     const turn = (this.#asked.get(id) ?? 0) + 1;
     this.#asked.set(id, turn);
     try {
-      const { state, state_reason, title, updated_at, last_run, pending_interactions } = await request<Schemas["SessionDetail"]>("GET", `/sessions/${encodeURIComponent(id)}`);
+      const session = await request<Schemas["SessionDetail"]>("GET", `/sessions/${encodeURIComponent(id)}`);
+      if (list) this.#learn(() => this.#put(session));
+      const { state, state_reason, title, updated_at, last_run, pending_interactions } = session;
       if (turn === this.#asked.get(id)) this.update(id, { state, state_reason, title, updated_at, last_run, pending_interactions });
     } catch {
       // Gone meanwhile, or the list is read again once the daemon answers.
-    }
-  }
-
-  async #fetch(id: string): Promise<void> {
-    try {
-      const session: Session = await request("GET", `/sessions/${encodeURIComponent(id)}`);
-      this.#learn(() => this.#put(session));
-    } catch {
-      // Gone already, or never there: the conversation shows that.
     }
   }
 

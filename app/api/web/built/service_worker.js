@@ -50,7 +50,7 @@ const BUILT_FILES = [
 	"highlighting_worker-gyfc37bat1.js",
 	"inbox_page-bx1l6bzgfs.css",
 	"inbox_page-m9qrspaev1.js",
-	"index-bpwxcd0bkx.js",
+	"index-cm1g7yvscb.js",
 	"index-fjz94l3b8a.css",
 	"inter-mpvciq5z6x.woff2",
 	"issue_views-ijwvjns1yt.js",
