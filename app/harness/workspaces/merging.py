@@ -368,8 +368,8 @@ def conflict_message(merged: Merged) -> str:
     if merged.unmarked:
         parts.append(
             "Both sides also changed or deleted these files, which have no markers:\n\n"
-            f"{_listed(merged.unmarked)}\n\nThey are as this workspace had them. Decide for each which version "
-            "is right."
+            f"{_listed(merged.unmarked)}\n\nThey are as this workspace had them. Decide for each which "
+            "version is right."
         )
         if merged.shown_by is not None:
             parts.append(f"`git show {merged.shown_by}:PATH` prints the project's version.")
