@@ -355,31 +355,6 @@ def no_commit_for_hooks() -> Conflict:
     )
 
 
-def conflict_message(merged: Merged) -> str:
-    """Return the message that tells the agent of the conflicts in its workspace."""
-    parts = ["The project has changed, and its changes are in your workspace now."]
-    marked = [path for path in merged.conflicts if path not in merged.unmarked]
-    if marked:
-        parts.append(
-            f"These files have conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{_listed(marked)}\n\nAbove "
-            "======= are the lines of the project, below it those of this workspace. Resolve them so that "
-            "both sides' changes hold, and remove the markers."
-        )
-    if merged.unmarked:
-        parts.append(
-            "Both sides also changed or deleted these files, which have no markers:\n\n"
-            f"{_listed(merged.unmarked)}\n\nThey are as this workspace had them. Decide for each which "
-            "version is right."
-        )
-        if merged.shown_by is not None:
-            parts.append(f"`git show {merged.shown_by}:PATH` prints the project's version.")
-    return " ".join(parts)
-
-
-def _listed(paths: Sequence[str]) -> str:
-    return "\n".join(f"- {path}" for path in paths)
-
-
 def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
     the trees of which everything was brought back (`whole`), what was `written` into the checkout, and what
