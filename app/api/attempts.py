@@ -19,7 +19,7 @@ from app.api.schemas.workspaces import MergeAnswer
 from app.errors import Conflict
 from app.harness.attempts.starting import Started
 from app.harness.attempts.wish import FirstMessage
-from app.harness.workspaces.merging import conflict_message
+from app.harness.workspaces.conflict_message import conflict_message
 from app.storage.keyed_effect import answer_with
 
 router: APIRouter = noun_router("Attempts")

@@ -16,7 +16,7 @@ from app.api.schemas.workspaces import MergeAnswer, MergeWorkspace, WorkspaceAns
 from app.api.scope_rules import READS_SESSION
 from app.daemon.services import Services
 from app.errors import Conflict
-from app.harness.workspaces.merging import conflict_message
+from app.harness.workspaces.conflict_message import conflict_message
 from app.storage.models import Session, Workspace
 
 router: APIRouter = noun_router("Workspaces")

@@ -24,7 +24,15 @@ from app.harness.workspaces.identity import operator_identity
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.repository import Repository, repository_of
 from app.harness.workspaces.snapshots import Snapshots
-from app.harness.workspaces.trees import Difference, commit_tree, differences, join, patch, tree_of
+from app.harness.workspaces.trees import (
+    Difference,
+    commit_tree,
+    differences,
+    join,
+    patch,
+    tree_of,
+    with_sides,
+)
 from app.states import WorkspaceState
 from app.storage.models import Workspace
 from app.tools.processes.call_processes import CallProcesses
@@ -56,7 +64,8 @@ class MergeWish:
 class Merged:
     """What a merge changes, or would: the files, those in which both sides contradict each other, and those
     that hinder it, with the reason; `diff` as text; the commit that a branch gets. `given`: the conflicts are
-    in the workspace now, for its agent."""
+    in the workspace now, for its agent; the `unmarked` ones have its version there, and `shown_by` is the
+    commit with the other."""
 
     into: str
     files: Sequence[Difference] = ()
@@ -65,6 +74,8 @@ class Merged:
     diff: str = ""
     commit: str | None = None
     given: bool = False
+    unmarked: Sequence[str] = ()
+    shown_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +175,8 @@ class Merging:
                 raise no_commit_for_hooks()
             bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
             answer = await self._answer(git, wish, bringing)
-            if (given := await self._given(git, wish, bringing, theirs, answer)) is not None:
+            head = None if repository is None else repository.head
+            if (given := await self._given(git, wish, bringing, theirs, answer, head)) is not None:
                 return given
             journal = {"into": WORKING_TREE, "base": theirs, "from": bringing.before, "tree": bringing.after}
             return Prepared(answer, journal)
@@ -195,7 +207,7 @@ class Merging:
             changes = await differences(git, target.commit, joined.tree)
             bringing = Bringing(target.commit, joined.tree, changes, joined.conflicts)
         answer = await self._answer(git, wish, bringing)
-        if (given := await self._given(git, wish, bringing, theirs, answer)) is not None:
+        if (given := await self._given(git, wish, bringing, theirs, answer, target.commit)) is not None:
             return given
         if wish.dry_run or bringing.conflicts:
             return Prepared(answer, {})
@@ -222,16 +234,28 @@ class Merging:
         return Prepared(replace(answer, commit=made), {**journal, "commit": made})
 
     async def _given(
-        self, git: GitFolder, wish: MergeWish, bringing: Bringing, theirs: str, answer: Merged
+        self,
+        git: GitFolder,
+        wish: MergeWish,
+        bringing: Bringing,
+        theirs: str,
+        answer: Merged,
+        commit: str | None,
     ) -> Prepared | None:
-        """Return how the target is brought into the workspace with the conflicts, when that is wanted."""
+        """Return how the target, at `commit`, is brought into the workspace with the conflicts, when that is
+        wanted. Where git can write no markers, as in binary files, the workspace's version stays."""
         if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.blocked:
             return None
-        changes = await differences(git, theirs, bringing.after)
+        own = {one.path: one for one in await differences(git, bringing.after, theirs)}
+        marked = own.keys() & {one.path for one in await differences(git, bringing.after, bringing.before)}
+        unmarked = [path for path in bringing.conflicts if path not in marked]
+        tree = await with_sides(git, bringing.after, [own[path] for path in unmarked if path in own])
+        changes = await differences(git, theirs, tree)
         if any(one.is_submodule for one in changes):
             return None
-        journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before}
-        return Prepared(replace(answer, given=True), {**journal, "from": theirs, "tree": bringing.after})
+        given = replace(answer, given=True, unmarked=[address_of(one) for one in unmarked], shown_by=commit)
+        journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before, "from": theirs, "tree": tree}
+        return Prepared(given, journal)
 
     async def carry_out(
         self, row: Workspace, layout: Layout, root: Path, journal: Mapping[str, Any], *, again: bool = False
@@ -335,17 +359,6 @@ def no_commit_for_hooks() -> Conflict:
         "A merge into `working_tree` commits nothing, so no hooks run: commit afterwards with "
         "`kaged git commit --hooks`, or merge into the branch that is checked out.",
         reason="hooks_not_possible",
-    )
-
-
-def conflict_message(merged: Merged) -> str:
-    """Return the message that tells the agent of the conflicts in its workspace."""
-    files = "\n".join(f"- {path}" for path in merged.conflicts)
-    return (
-        "The project has changed, and its changes are in your workspace now. These files have "
-        f"conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{files}\n\nAbove ======= are the lines of the "
-        "project, below it those of this workspace. Resolve them so that both sides' changes hold, and "
-        "remove the markers."
     )
 
 

@@ -55,7 +55,7 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class Joined:
     """The tree of both sides together, and the files in which they contradict each other; where there are
-    such, the tree holds them with conflict markers. `stages` are their sides."""
+    such, the tree holds them with conflict markers, and one of the versions of what has no lines."""
 
     tree: str
     conflicts: tuple[bytes, ...]

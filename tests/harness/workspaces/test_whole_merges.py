@@ -13,6 +13,8 @@ from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.workspace import Workspace
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
+from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_server import FakeProvider
 
 pytestmark = pytest.mark.requirement("workspaces.merge")
 
@@ -79,3 +81,34 @@ async def test_of_two_merges_at_once_none_is_half_done(
     there = [f"new{number}.py" for number, one in enumerate(done) if one]
     assert git(project_root, "diff", "--name-only", "main~1", "main").split()[0] in there
     assert [name for name in git(project_root, "ls-files").split() if name.startswith("new")] == there
+
+
+async def test_an_agent_that_is_given_conflicts_without_markers_keeps_its_version(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    (project_root / "logo.bin").write_bytes(b"\0first")
+    for name in ("changed", "deleted", "text"):
+        (project_root / name).write_text("first\n")
+    git(project_root, "add", "-A"), git(project_root, "commit", "-qm", "more")
+    place = await new_workplace(driver.client, driver.project_id)
+    for root, who in ((place.root, "the agent's"), (project_root, "the user's")):
+        (root / "logo.bin").write_bytes(f"\0{who}".encode())
+        (root / "text").write_text(f"{who}\n")
+    (place.root / "changed").write_text("the agent's\n"), (project_root / "changed").unlink()
+    (place.root / "deleted").unlink(), (project_root / "deleted").write_text("the user's\n")
+    git(project_root, "commit", "-qam", "the user's")
+    fake.script(text_reply("I resolve them."))
+    given = await place.merge(conflicts="agent")
+    assert given["conflicts"] == ["changed", "deleted", "logo.bin", "text"]
+    assert (place.root / "logo.bin").read_bytes() == b"\0the agent's"
+    assert (place.root / "changed").read_text() == "the agent's\n"
+    assert not (place.root / "deleted").exists()
+    assert "<<<<<<<" in (place.root / "text").read_text()
+    messages = (await driver.client.get(f"/api/v1/sessions/{place.session_id}/messages")).json()["items"]
+    said = next(one["content"] for one in messages if "conflict markers" in one["content"])
+    with_markers, without = said.split("have no markers")
+    assert "- text\n" in with_markers and "- text\n" not in without
+    assert all(f"- {name}\n" in without for name in ("changed", "deleted", "logo.bin"))
+    head = git(project_root, "rev-parse", "main")
+    assert f"`git show {head}:PATH`" in without
+    assert "the user's" in git(place.root, "show", f"{head}:logo.bin")
