@@ -88,9 +88,10 @@ def _give_repository(layout: Layout, repository: Repository | None, begun: Begun
     branch = f"refs/heads/{begun.branch}"
     files = initial_files(branch, settings, objects)
     packed = {name: commit for name, commit in begun.refs if name != branch} | {branch: begun.commit}
-    lines = [f"{commit} {name}\n" for name, commit in sorted(packed.items())]
-    header = "# pack-refs with: sorted \n"
-    files["packed-refs"] = "".join((header, *lines)).encode("utf-8", "surrogateescape")
+    # git looks a name up among sorted bytes.
+    lines = sorted((os.fsencode(name), commit.encode()) for name, commit in packed.items())
+    header = b"# pack-refs with: sorted \n"
+    files["packed-refs"] = b"".join((header, *(b"%b %b\n" % (commit, name) for name, commit in lines)))
     for name in (*_SHARED_FILES, "shallow"):
         with suppress(FileNotFoundError):
             files[name] = (layout.git / name).read_bytes()

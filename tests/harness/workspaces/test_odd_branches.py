@@ -43,6 +43,15 @@ async def test_names_with_other_line_separators_are_names_as_others(driver: Driv
     await place.until_removed()
 
 
+async def test_names_that_are_not_utf_8_are_found_among_others(driver: Driver, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    names = ["caf\udcff", "\udc80q", "z\udc90", "z\u00e9", "\u00e9a", "\ue000x"]
+    for name in names:
+        git(root, "branch", name)
+    place = await changed(driver, root)
+    assert git(place.root, "rev-parse", *names).split() == [git(root, "rev-parse", "HEAD")] * len(names)
+
+
 async def test_another_name_of_the_branch_that_is_checked_out_is_that_branch(
     driver: Driver, tmp_path: Path
 ) -> None:
