@@ -116,7 +116,8 @@ async def _branch(git: GitCommands) -> str | None:
 async def _settings(git: GitCommands) -> dict[str, str]:
     listed = (await git.run(["config", "--list", "-z"])).decode("utf-8", "surrogateescape")
     pairs = (one.partition("\n") for one in listed.split("\0") if one)
-    return {name: value for name, _, value in pairs}
+    # A name without a value is true; one with an empty value is false.
+    return {name: value if has_value else "true" for name, has_value, value in pairs}
 
 
 async def commit_of(git: GitCommands, ref: str) -> str:

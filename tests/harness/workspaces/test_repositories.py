@@ -216,6 +216,15 @@ async def test_nothing_that_a_repository_names_is_run(loaded, tmp_path: Path) ->
     assert [one for one in git_plainly if "sprung" in one] == [], time.time()
 
 
+async def test_a_setting_without_a_value_is_on_as_in_the_checkout(loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    with (root / ".git" / "config").open("a") as settings:
+        settings.write("[core]\n\tautocrlf\n")
+    place = await loaded(root)
+    assert git(place.root, "config", "--type=bool", "core.autocrlf") == "true"
+    assert (place.root / "src" / "shop.py").read_bytes().startswith(b"line 1\r\nline 2\r\n")
+
+
 async def test_names_that_differ_in_case_only(loaded, tmp_path: Path) -> None:
     root = write_repository(tmp_path / "cases")
     git(root, "mv", "README.md", "Readme.md"), git(root, "commit", "-qm", "renamed")
