@@ -77,7 +77,11 @@ def copy_tree(source: Path, target: Path, bounds: CopyBounds) -> int:
 def copy_folder(folder: int, path: str, target: Path, bounds: CopyBounds) -> int:
     """As `copy_tree`, of an open folder that has the real path `path`."""
     copying = _Copying(bounds)
-    copying.folder(folder, path, target)
+    try:
+        copying.folder(folder, path, target)
+    except OSError as problem:
+        at = os.fsencode(copying.at).decode("utf-8", "replace")
+        raise OSError(problem.errno, f"{at}: {problem.strerror}") from problem
     return copying.copied
 
 
@@ -91,6 +95,7 @@ def too_much(most_bytes: int) -> Conflict:
 class _Copying:
     def __init__(self, bounds: CopyBounds) -> None:
         self.copied = 0
+        self.at = ""
         self._most = bounds.most_bytes
         self._closed = _real(bounds.closed)
         self._stop = bounds.stop
@@ -106,6 +111,7 @@ class _Copying:
     def _one(self, folder: int, name: str, path: str, target: Path) -> None:
         if self._stop.is_set():
             raise CopyStopped
+        self.at = path
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if self._shows is not None and not self._shows(path, stat.S_ISDIR(status.st_mode)):
             return
