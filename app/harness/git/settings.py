@@ -100,8 +100,8 @@ def read_settings(listed: bytes, environment: Mapping[str, str]) -> GitSettings:
 def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
-        key, _, value = setting.partition("\n")
-        yield scope, key, value
+        key, has_value, value = setting.partition("\n")
+        yield scope, key, value if has_value else "true"
 
 
 def _rules_file(configured: str | None, name: str, environment: Mapping[str, str]) -> Path | None:

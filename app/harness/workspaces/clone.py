@@ -22,7 +22,7 @@ from app.harness.workspaces.walking import remove_tree
 
 CHECKOUT_SECONDS = 1800.0
 WORKERS = "checkout.workers=2"
-_SHARED_FILES = ("info/exclude", "info/sparse-checkout")
+_SHARED_FILES = ("info/attributes", "info/exclude", "info/sparse-checkout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ def _prepare(layout: Layout, repository: Repository | None) -> None:
         content = _small_file(repository, name)
         if content is not None:
             files[name] = content
+    if repository is not None and repository.ignored:  # the repository's own rules come later: they win
+        files["info/exclude"] = repository.ignored + b"\n" + files.get("info/exclude", b"")
     shallow = None if repository is None else read_small(repository.shallow)
     if shallow is not None:
         files["shallow"] = shallow

@@ -16,6 +16,7 @@ from app.errors import Conflict
 from app.harness.workspaces.clone import Begun, check_out, give_repository, make_folder, prepare, take_packs
 from app.harness.workspaces.copying import CopyBounds, copy_tree, stoppable, to_its_end
 from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.identity import as_user_sees
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.pins import Pins
 from app.harness.workspaces.repository import Repository, refs_within, refuse_foreign, repository_of
@@ -101,9 +102,7 @@ class Creation:
         if wish.branch is not None:
             await refuse_foreign(wish.root)
         git = self.reading(wish.root)
-        repository = None if wish.branch is None else await repository_of(git, wish.root)
-        if wish.branch is not None and repository is None:
-            raise Conflict("The project no longer has a git repository.", reason="no_repository")
+        repository = None if wish.branch is None else await self._repository(git, wish.root)
         await prepare(layout, repository)
         if repository is None:
             return await self._copy(wish, layout)
@@ -129,6 +128,12 @@ class Creation:
         refs = await refs_within(git, pinned) if pinned is not None else ()
         await give_repository(layout, repository, Begun(commit, wish.branch, refs, identity))
         return Made(root, commit, (repository.objects,), note)
+
+    async def _repository(self, git: GitCommands, root: Path) -> Repository:
+        repository = await repository_of(git, root)
+        if repository is None:
+            raise Conflict("The project no longer has a git repository.", reason="no_repository")
+        return await as_user_sees(repository, self._processes, self._environment, root)
 
     async def _base(self, wish: Wish, layout: Layout, repository: Repository, folder: GitFolder) -> str:
         if wish.base == WORKING and wish.seed is None:
@@ -162,9 +167,7 @@ class Creation:
         if is_copy:
             await self._copy_files(root, layout, most_bytes)
             return None
-        repository = await repository_of(self.reading(root), root)
-        if repository is None:
-            raise Conflict("The project no longer has a git repository.", reason="no_repository")
+        repository = await self._repository(self.reading(root), root)
         await prepare(layout, repository)
         folder = self.folder(root, layout, repository, making=True)
         commit = await self._working(layout, repository, folder, sight)

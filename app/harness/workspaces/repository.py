@@ -29,7 +29,8 @@ _MAX_REFS = 2000
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A repository with the project at `prefix` of its working tree `top`. `head` is None before the first
-    commit, `branch` when no branch is checked out. `operation` is one in progress."""
+    commit, `branch` when no branch is checked out. `operation` is one in progress. `ignored` are ignore rules
+    of the user, which hold beside the repository's own."""
 
     top: Path
     prefix: str
@@ -42,6 +43,7 @@ class Repository:
     settings: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
     operation: Operation | None = None
+    ignored: bytes = b""
 
     @property
     def shallow(self) -> Path:

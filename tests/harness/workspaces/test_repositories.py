@@ -216,6 +216,49 @@ async def test_nothing_that_a_repository_names_is_run(loaded, tmp_path: Path) ->
     assert [one for one in git_plainly if "sprung" in one] == [], time.time()
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of who runs the daemon."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return folder
+
+
+async def test_the_users_own_ignore_rules_and_line_endings_hold(home: Path, loaded, tmp_path: Path) -> None:
+    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignored\n\tautocrlf = input\n")
+    (home / "ignored").write_text("*.secret\n.venv/\n*.kept")
+    root = write_repository(tmp_path / "shop")
+    (root / ".git" / "info" / "exclude").write_text("!*.kept\nown\n")
+    for name in ("a.secret", "a.kept", "own", "new.txt"):
+        (root / name).write_bytes(b"one\r\n")
+    for base in ("working", "head"):
+        place = await loaded(root, base=base)
+        names = {"a.kept", "new.txt"} if base == "working" else set()
+        found = {one.name for one in place.root.iterdir()}
+        assert found & {"a.secret", "a.kept", "own", "new.txt"} == names
+        (place.root / ".venv").mkdir(), (place.root / ".venv" / "bin").write_text("not of the project\n")
+        (place.root / "mine.txt").write_bytes(b"one\r\n")
+        done = await place.merge(dry_run=True)
+        assert [one["path"] for one in done["files"]] == ["mine.txt"]
+        assert "\r" not in done["diff"]
+        assert ".venv" not in git(place.root, "status", "--porcelain")
+
+
+async def test_attributes_that_only_the_repository_has_hold(loaded, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "shop")
+    (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    (root / ".git" / "info" / "attributes").write_text("*.txt text eol=crlf\n")
+    git(root, "add", "-A"), git(root, "commit", "-qm", "second")
+    place = await loaded(root)
+    assert (place.root / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
+    (place.root / "a.txt").write_bytes(b"one\r\nthree\r\n")
+    await place.merge()
+    assert (root / "a.txt").read_bytes() == b"one\r\nthree\r\n"
+    assert git(root, "diff", "--numstat") == "1\t1\ta.txt"
+
+
 async def test_a_setting_without_a_value_is_on_as_in_the_checkout(loaded, tmp_path: Path) -> None:
     root = write_repository(tmp_path / "shop")
     with (root / ".git" / "config").open("a") as settings:
