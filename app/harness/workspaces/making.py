@@ -369,7 +369,9 @@ class Making:
         if not await self._room():
             raise InsufficientStorage(
                 f"All workspaces take {self._settings.max_gb:g} GB, which is as much as `workspaces.max_gb` "
-                "allows: merge, keep or discard some.",
+                "allows: keep the branches of some, or archive the sessions of those that are merged. One "
+                f"that is discarded takes its space for {self._settings.undo_days:g} days more "
+                "(`workspaces.undo_days`).",
                 reason="workspaces_full",
             )
 
