@@ -40,8 +40,6 @@ from app.tools.processes.git_commands import GitProblem
 from app.workspace.any_names import address_of
 
 WORKING_TREE = "working_tree"
-WORKSPACE = "workspace"
-"""What a journal says when the target comes into the workspace, with the conflicts."""
 Strategy = Literal["squash", "merge"]
 MAX_SHOWN = 100
 
@@ -219,7 +217,7 @@ class Merging:
             "new": target.is_new,
             "here": here,
         }
-        if wish.strategy == "squash" and not bringing.changes:  # a commit would be empty
+        if not bringing.changes:  # a commit would be empty
             return Prepared(answer, {**journal, "commit": target.commit})
         message = wish.message or f"{row.branch or row.id}\n"
         if wish.hooks:
@@ -254,7 +252,13 @@ class Merging:
         if any(one.is_submodule for one in changes):
             return None
         given = replace(answer, given=True, unmarked=[address_of(one) for one in unmarked], shown_by=commit)
-        journal = {"into": WORKSPACE, "for": wish.into, "base": bringing.before, "from": theirs, "tree": tree}
+        journal = {
+            "into": "workspace",
+            "for": wish.into,
+            "base": bringing.before,
+            "from": theirs,
+            "tree": tree,
+        }
         return Prepared(given, journal)
 
     async def carry_out(
@@ -272,7 +276,7 @@ class Merging:
             return str(journal["commit"])
         changes = await differences(git, journal["from"], journal["tree"])
         bringing = Bringing(journal["from"], journal["tree"], changes)
-        if journal["into"] == WORKSPACE:
+        if is_given(journal):
             await Bringer(git, Checkout(layout.tree, "", None, journal["from"], ())).write(bringing)
         elif journal["into"] == WORKING_TREE:
             await self._bringer(git, root, repository).write(bringing)
@@ -362,15 +366,20 @@ def no_commit_for_hooks() -> Conflict:
     )
 
 
+def is_given(journal: Mapping[str, Any]) -> bool:
+    """Tell whether the target comes into the workspace, with the conflicts. A branch may have any name."""
+    return "for" in journal
+
+
 def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
     the trees of which everything was brought back (`whole`), what was `written` into the checkout, and what
     the last one was."""
     merged = dict(row.merged or {})
     into = journal["into"]
-    target = journal["for"] if into == WORKSPACE else into
+    target = journal.get("for", into)
     merged["bases"] = {**merged.get("bases", {}), target: journal["base"]}
-    if into == WORKSPACE:
+    if is_given(journal):
         return merged
     merged["whole"] = [journal["base"]]
     if into == WORKING_TREE:

@@ -82,7 +82,16 @@ class Snapshots:
     async def of_paths(
         self, tree: Path, like: Path | None, commit: str | None, paths: Iterable[bytes]
     ) -> str:
-        """Return the tree of `commit` with these files as they lie in the working tree `tree` now."""
+        """Return the tree of `commit` with these files as they lie in the working tree `tree` now. Of those
+        that are not there, the index `like` says which have no place in a sparse working tree."""
+        gone, present = await asyncio.to_thread(_gone_from, tree, paths)
+        start = await self._with_paths(tree, like, commit, gone) if gone else commit
+        # Without that index: it may say of a file that it is as in the commit, whatever its content is.
+        return await self._with_paths(tree, None, start, present)
+
+    async def _with_paths(
+        self, tree: Path, like: Path | None, commit: str | None, paths: Sequence[bytes]
+    ) -> str:
         index = self._git.new_index()
         try:
             try:
@@ -198,6 +207,14 @@ class Snapshots:
 
     async def _written(self, index: Path) -> str:
         return (await self._git.run(["write-tree", "--missing-ok"], index=index)).decode().strip()
+
+
+def _gone_from(tree: Path, paths: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Return the files that are not in a working tree, and those that are."""
+    gone, present = list[bytes](), list[bytes]()
+    for path in paths:
+        (present if os.path.lexists(os.path.join(os.fsencode(tree), path)) else gone).append(path)
+    return gone, present
 
 
 def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:

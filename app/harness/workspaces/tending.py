@@ -24,7 +24,7 @@ from app.harness.workspaces.elsewhere import Elsewhere
 from app.harness.workspaces.hooked_merge import Unended
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
-from app.harness.workspaces.merging import WORKSPACE, merged_after
+from app.harness.workspaces.merging import is_given, merged_after
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tools import Tools, words
 from app.ids import now_ms
@@ -303,7 +303,7 @@ class Tending:
         at = now_ms()
         merged = merged_after(row, {**journal, "commit": commit}, at)
         columns: dict[str, Any] = {"journal": None, "detail": None, "merged": merged}
-        if journal["into"] == WORKSPACE:
+        if is_given(journal):
             await self._record.move(row, S.READY, columns)
             return None
         columns["ended_at"] = at

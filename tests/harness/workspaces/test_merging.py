@@ -113,6 +113,19 @@ async def test_a_file_with_changes_of_the_user_is_named_and_nothing_is_written(
     assert (await place.look())["state"] == "ready"
 
 
+@pytest.mark.parametrize("into", ["main", "working_tree"])
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+async def test_changes_that_git_was_told_to_overlook_are_not_overwritten(
+    place: Workplace, project_root: Path, flag: str, into: str
+) -> None:
+    git(project_root, "update-index", flag, "README.md", "src/shop.py")
+    (project_root / "README.md").write_text("the user's own\n")
+    (place.root / "README.md").write_text("an agent's\n")
+    refused = await place.merge(409, into=into)
+    assert refused["error"]["details"]["paths"] == {"README.md": "it has uncommitted changes"}
+    assert (project_root / "README.md").read_text() == "the user's own\n"
+
+
 async def test_lines_that_both_have_changed_are_conflicts(place: Workplace, project_root: Path) -> None:
     (place.root / "src" / "shop.py").write_text(text(_2="the agent's"))
     (project_root / "src" / "shop.py").write_text(text(_2="the user's"))

@@ -88,3 +88,28 @@ async def test_a_branch_that_is_rebased_or_bisected_is_not_moved(driver: Driver,
         refused = await place.merge(409, into=branch)
         assert refused["error"]["details"]["reason"] == "operation_in_progress", branch
     assert git(root, "for-each-ref") == before
+
+
+async def test_a_branch_may_be_called_workspace(driver: Driver, tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "named")
+    git(root, "branch", "workspace")
+    await driver.load(root)
+    place = await new_workplace(driver.client, driver.project_id)
+    (place.root / "new.py").write_text("new\n")
+    done = await place.merge(into="workspace")
+    assert git(root, "rev-parse", "workspace") == done["commit"]
+    assert (await place.look())["state"] == "merged"
+
+
+@pytest.mark.parametrize("into", ["main", "side"])
+async def test_a_branch_that_has_all_changes_gets_no_merge_commit(
+    driver: Driver, tmp_path: Path, into: str
+) -> None:
+    root = write_repository(tmp_path / "twice")
+    git(root, "branch", "side")
+    await driver.load(root)
+    place = await new_workplace(driver.client, driver.project_id)
+    (place.root / "new.py").write_text("new\n")
+    done = await place.merge(into=into, strategy="merge")
+    assert (await place.merge(into=into, strategy="merge"))["commit"] is None
+    assert git(root, "rev-parse", into) == done["commit"]
