@@ -5,7 +5,7 @@ Owns: the container, its flags and its end. Never: what is tried, and what must 
 
 from __future__ import annotations
 
-import os
+import secrets
 import signal
 import subprocess
 from pathlib import Path
@@ -30,7 +30,7 @@ class ContainerScene(Scene):
 
     def __init__(self, tier: TierName, image: str) -> None:
         self._image = image
-        self._name = f"kaged-{os.getpid()}-attacked-{tier}"
+        self._name = f"kaged-test-attacked-{tier}-{secrets.token_hex(4)}"
         super().__init__(Kind("ordinary", tier), ordinary=USER)
 
     def _start(self) -> subprocess.Popen[bytes]:

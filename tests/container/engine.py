@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 from dataclasses import dataclass, field
@@ -121,9 +122,10 @@ class ContainerDaemon(DaemonProcess):
         """Whether `kill` ends the container's first process, as an engine does, in place of the daemon."""
 
     @classmethod
-    async def spawn_in(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
-        """Start the container and return at once; `ready` waits."""
-        place.beside(name, "pid").unlink(missing_ok=True)
+    async def spawn_in(cls, place: Place, life: str, *, port: int = 0) -> ContainerDaemon:
+        """Start the container and return at once; `ready` waits. No other container has had its name, as one
+        that a killed run left behind keeps it."""
+        name = f"kaged-test-{life}-{secrets.token_hex(4)}"
         with place.beside(name, "log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *place.run("serve", "--json", "--port", str(port), name=name),
@@ -136,8 +138,8 @@ class ContainerDaemon(DaemonProcess):
         return daemon
 
     @classmethod
-    async def begin(cls, place: Place, name: str, *, port: int = 0) -> ContainerDaemon:
-        daemon = await cls.spawn_in(place, name, port=port)
+    async def begin(cls, place: Place, life: str, *, port: int = 0) -> ContainerDaemon:
+        daemon = await cls.spawn_in(place, life, port=port)
         try:
             await daemon.ready()
         except BaseException:

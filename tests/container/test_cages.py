@@ -89,7 +89,7 @@ async def test_the_tier_that_flags_allow(
     (root / ".git" / "config").write_text("[core]\n")
     options = tuple(without_user_namespaces(tmp_path) if one == "NO" else one for one in options)
     there = place(root, *options, environment={**environment(), "KAGED_SANDBOX__MODE": mode})
-    daemon = await ContainerDaemon.begin(there, "kaged-test-cages")
+    daemon = await ContainerDaemon.begin(there, "cages")
     report = orjson.loads(daemon.inside("kaged", "doctor", "--json").stdout)
     cages = next(one for one in report["findings"] if (one["group"], one["name"]) == ("sandbox", "cages"))
     assert cages["detail"].split(":")[0] == tier
@@ -124,7 +124,7 @@ async def test_a_tier_that_was_asked_for_and_is_not_there_is_not_replaced(
     there = place(
         scripted(tmp_path, fake, CAGED_YAML), environment={**environment(), "KAGED_SANDBOX__MODE": "full"}
     )
-    daemon = await ContainerDaemon.begin(there, "kaged-test-asked")
+    daemon = await ContainerDaemon.begin(there, "asked")
     async with daemon.client() as client:
         ready = await client.get(f"{daemon.url}/readyz")
     assert ready.status_code == 503

@@ -48,7 +48,7 @@ def as_demo(daemon: ContainerDaemon) -> Demo:
 async def test_the_demo_is_done_through_the_image(place: MakePlace, tmp_path: Path) -> None:
     demo = Demo(tmp_path)
     there = place(demo.root, *FULL, environment=environment())
-    daemon = await ContainerDaemon.begin(there, "kaged-test-demo")
+    daemon = await ContainerDaemon.begin(there, "demo")
     async with daemon.client() as client:
         frames = await (await Talk.begin(as_demo(daemon), client)).ask("Fix the failing test")
     assert payloads(frames, "run.ended")[0]["state"] == "succeeded"
@@ -83,7 +83,7 @@ async def test_the_demo_is_begun_in_one_container_and_ended_in_the_next(
 ) -> None:
     demo = Demo(tmp_path, speed=4)
     there = place(demo.root, *FULL, environment=environment())
-    first = await ContainerDaemon.begin(there, "kaged-test-begun")
+    first = await ContainerDaemon.begin(there, "begun")
     async with first.client() as client:
         talk = await Talk.begin(as_demo(first), client)
         async with first.websocket(f"/sessions/{talk.id}/ws?after_seq={talk.seq}") as socket:
@@ -100,7 +100,7 @@ async def test_the_demo_is_begun_in_one_container_and_ended_in_the_next(
     code, _ = await demo.tests()
     assert code == 1
 
-    second = await ContainerDaemon.begin(there, "kaged-test-ended")
+    second = await ContainerDaemon.begin(there, "ended")
     async with second.client() as client:
         frames = await resumed(second, client, talk.id)
     assert "**What I changed.** One line in `bakery/basket.py`" in said(frames)
@@ -114,7 +114,7 @@ async def test_a_killed_container_resumes_its_session_on_the_same_volumes(
     place: MakePlace, fake: FakeProvider, tmp_path: Path
 ) -> None:
     there = place(scripted(tmp_path, fake), environment=environment())
-    first = await ContainerDaemon.begin(there, "kaged-test-first")
+    first = await ContainerDaemon.begin(there, "first")
     fake.script(text_reply("It is noted."))
     async with first.client() as client:
         talk = await Talk.begin(as_demo(first), client)
@@ -128,7 +128,7 @@ async def test_a_killed_container_resumes_its_session_on_the_same_volumes(
                     break
     await first.kill()
 
-    second = await ContainerDaemon.begin(there, "kaged-test-second")
+    second = await ContainerDaemon.begin(there, "second")
     fake.script(text_reply("The number is 7."))
     async with second.client() as client:
         await resumed(second, client, talk.id)
@@ -145,7 +145,7 @@ async def test_any_user_may_run_it_also_one_that_the_image_does_not_know(
     root = scripted(tmp_path, fake, PROJECT_YAML + '    "shell.bash": { enabled: true }\n')
     make_repository(root)
     there = place(root, user=23456, environment=environment())
-    daemon = await ContainerDaemon.begin(there, "kaged-test-user")
+    daemon = await ContainerDaemon.begin(there, "user")
     command = "git status --short | head -n 1 && touch made && id -u && echo $HOME && test -w $HOME"
     fake.script(Reply((ToolCall("shell_bash", {"command": command}),)), text_reply("Done."))
     async with daemon.client() as client:
@@ -168,7 +168,7 @@ async def test_a_project_of_another_user_is_read_and_told_of(
     make_repository(root)
     there = place(root, environment=environment())
     there.give(root, 1234)
-    daemon = await ContainerDaemon.begin(there, "kaged-test-owner")
+    daemon = await ContainerDaemon.begin(there, "owner")
     fake.script(Reply((ToolCall("shell_bash", {"command": "git status"}),)), text_reply("Done."))
     async with daemon.client() as client:
         frames = await (await Talk.begin(as_demo(daemon), client)).ask("Look")
@@ -210,7 +210,7 @@ async def test_keys_are_read_from_files_and_appear_nowhere(
         *("--volume", f"{secret}:/run/secrets/fake_key:ro"),
         environment={**environment(), "FAKE_KEY_FILE": "/run/secrets/fake_key"},
     )
-    daemon = await ContainerDaemon.begin(there, "kaged-test-secret")
+    daemon = await ContainerDaemon.begin(there, "secret")
     fake.script(text_reply("Hello."))
     async with daemon.client() as client:
         await (await Talk.begin(as_demo(daemon), client)).ask("Hello")

@@ -42,8 +42,7 @@ class Containers:
                 data=folder / "data",
             )
         self._number += 1
-        name = f"kaged-{os.getpid()}-lane{self._lane}-{self._number}"
-        daemon = await ContainerDaemon.spawn_in(self._place, name)
+        daemon = await ContainerDaemon.spawn_in(self._place, f"lane{self._lane}-{self._number}")
         daemon.killed_whole = (self._lane + self._number) % 2 == 0
         return daemon
 
