@@ -19,6 +19,7 @@ from app.harness.workspaces.bringing import MOVABLE, Bringer, Bringing, Checkout
 from app.harness.workspaces.checked_out import CheckedOutBranch, UserIndex, is_here, refuse_unfinished
 from app.harness.workspaces.creation import Creation
 from app.harness.workspaces.git_folder import GitFolder
+from app.harness.workspaces.given_conflicts import given_conflicts, unresolved_conflicts
 from app.harness.workspaces.hooked_merge import HookedMerge
 from app.harness.workspaces.identity import operator_identity
 from app.harness.workspaces.layout import Layout
@@ -31,13 +32,12 @@ from app.harness.workspaces.trees import (
     join,
     patch,
     tree_of,
-    with_sides,
 )
 from app.states import WorkspaceState
 from app.storage.models import Workspace
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
-from app.workspace.any_names import address_of
+from app.workspace.any_names import address_of, name_at
 
 WORKING_TREE = "working_tree"
 Strategy = Literal["squash", "merge"]
@@ -107,7 +107,7 @@ class Prepared:
             )
         if self.answer.conflicts and not self.answer.given:
             raise Conflict(
-                f"Both sides changed {_named(self.answer.conflicts)}. Let the agent resolve the conflicts "
+                f"There are conflicts in {_named(self.answer.conflicts)}. Let the agent resolve them "
                 "(`--to-agent` of `kaged workspace merge`), or keep the branch and merge it with git.",
                 reason="merge_conflicts",
                 details={"paths": list(self.answer.conflicts)[:MAX_SHOWN]},
@@ -172,9 +172,9 @@ class Merging:
             if wish.hooks:
                 raise no_commit_for_hooks()
             bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
-            answer = await self._answer(git, wish, bringing)
             head = None if repository is None else repository.head
-            if (given := await self._given(git, wish, bringing, theirs, answer, head)) is not None:
+            answer, given = await self._conflicts(row, git, wish, bringing, theirs, head)
+            if given is not None:
                 return given
             journal = {"into": WORKING_TREE, "base": theirs, "from": bringing.before, "tree": bringing.after}
             return Prepared(answer, journal)
@@ -204,10 +204,10 @@ class Merging:
             joined = await join(git, base, target.commit, theirs)
             changes = await differences(git, target.commit, joined.tree)
             bringing = Bringing(target.commit, joined.tree, changes, joined.conflicts)
-        answer = await self._answer(git, wish, bringing)
-        if (given := await self._given(git, wish, bringing, theirs, answer, target.commit)) is not None:
+        answer, given = await self._conflicts(row, git, wish, bringing, theirs, target.commit)
+        if given is not None:
             return given
-        if wish.dry_run or bringing.conflicts:
+        if wish.dry_run or answer.conflicts:
             return Prepared(answer, {})
         journal: dict[str, Any] = {
             "into": target.name,
@@ -231,35 +231,37 @@ class Merging:
         made = await commit_tree(git, bringing.after, parents, message, self._branches.signed(identity))
         return Prepared(replace(answer, commit=made), {**journal, "commit": made})
 
-    async def _given(
+    async def _conflicts(
         self,
+        row: Workspace,
         git: GitFolder,
         wish: MergeWish,
         bringing: Bringing,
         theirs: str,
-        answer: Merged,
         commit: str | None,
-    ) -> Prepared | None:
-        """Return how the target, at `commit`, is brought into the workspace with the conflicts, when that is
-        wanted. Where git can write no markers, as in binary files, the workspace's version stays."""
+    ) -> tuple[Merged, Prepared | None]:
+        """Return what a merge is answered with, and when its agent shall have the conflicts, how the target,
+        at `commit`, is brought into the workspace with them. Those that it had before and has not resolved
+        are conflicts still."""
+        before = [name_at(one) for one in (row.merged or {}).get("marked", ())]
+        unresolved = await unresolved_conflicts(git, theirs, before) if before else []
+        bringing = replace(bringing, conflicts=tuple(dict.fromkeys((*bringing.conflicts, *unresolved))))
+        answer = await self._answer(git, wish, bringing)
         if wish.dry_run or wish.conflicts != "agent" or not bringing.conflicts or answer.blocked:
-            return None
-        own = {one.path: one for one in await differences(git, bringing.after, theirs)}
-        marked = own.keys() & {one.path for one in await differences(git, bringing.after, bringing.before)}
-        unmarked = [path for path in bringing.conflicts if path not in marked]
-        tree = await with_sides(git, bringing.after, [own[path] for path in unmarked if path in own])
-        changes = await differences(git, theirs, tree)
-        if any(one.is_submodule for one in changes):
-            return None
-        given = replace(answer, given=True, unmarked=[address_of(one) for one in unmarked], shown_by=commit)
+            return answer, None
+        given = await given_conflicts(git, bringing, theirs, unresolved)
+        if given is None:
+            return answer, None
+        unmarked = [address_of(one) for one in given.unmarked]
         journal = {
             "into": "workspace",
             "for": wish.into,
             "base": bringing.before,
             "from": theirs,
-            "tree": tree,
+            "tree": given.tree,
+            "marked": [address_of(one) for one in given.marked],
         }
-        return Prepared(given, journal)
+        return answer, Prepared(replace(answer, given=True, unmarked=unmarked, shown_by=commit), journal)
 
     async def carry_out(
         self, row: Workspace, layout: Layout, root: Path, journal: Mapping[str, Any], *, again: bool = False
@@ -373,14 +375,15 @@ def is_given(journal: Mapping[str, Any]) -> bool:
 
 def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
-    the trees of which everything was brought back (`whole`), what was `written` into the checkout, and what
-    the last one was."""
+    the trees of which everything was brought back (`whole`), what was `written` into the checkout, the files
+    that the agent was given with conflict markers (`marked`), and what the last one was."""
     merged = dict(row.merged or {})
     into = journal["into"]
     target = journal.get("for", into)
     merged["bases"] = {**merged.get("bases", {}), target: journal["base"]}
     if is_given(journal):
-        return merged
+        return {**merged, "marked": journal.get("marked", [])}
+    merged.pop("marked", None)
     merged["whole"] = [journal["base"]]
     if into == WORKING_TREE:
         merged["written"] = journal["tree"]

@@ -1,1 +1,0 @@
-export{t as default}from"./changes-bo2un8nxef.js";

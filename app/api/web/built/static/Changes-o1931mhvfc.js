@@ -1,0 +1,1 @@
+export{t as default}from"./changes-ga7yenfd2t.js";
