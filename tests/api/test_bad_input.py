@@ -36,6 +36,26 @@ def error_of(answer: httpx2.Response, status: int, code: str, reason: str | None
 
 
 @pytest.mark.requirement("http.errors", "bad_input.session")
+@pytest.mark.parametrize(
+    ("workspace", "field", "said"),
+    [
+        ("isolated", "workspace", "must be `shared`, `worktree`, or an object with `kind` and `base`"),
+        (["worktree"], "workspace", "must be `shared`, `worktree`, or an object with `kind` and `base`"),
+        ({"kind": "isolated"}, "workspace.kind", "Input should be 'shared' or 'worktree'"),
+        ({"base": "-x"}, "workspace.base", "must be `head`, `working`, or a branch, tag or commit"),
+        ({"from": "head"}, "workspace.from", "unknown field (known: kind, base)"),
+    ],
+)
+async def test_a_workspace_of_no_known_form_is_named_by_its_field(
+    client: httpx2.AsyncClient, workspace: Any, field: str, said: str
+) -> None:
+    answer = await client.post("/api/v1/sessions", json={"project_id": UNKNOWN, "workspace": workspace})
+    fields = error_of(answer, 400, "validation_failed")["details"]["fields"]
+    assert fields.keys() == {field}
+    assert said in fields[field], fields
+
+
+@pytest.mark.requirement("http.errors", "bad_input.session")
 async def test_an_unknown_session_is_not_found_on_every_route(client: httpx2.AsyncClient) -> None:
     base = f"/api/v1/sessions/{UNKNOWN}"
     for method, path, body in [

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.runs import RunStateName
-from app.api.schemas.workspaces import WorkspaceKind, WorkspaceWish
+from app.api.schemas.workspaces import WishedWorkspace, WorkspaceKind, WorkspaceWish
 from app.storage.models import Run
 from app.tools.contract.modes import ModeName
 
@@ -42,7 +42,7 @@ class CreateSession(RequestModel):
         default=None, description="Overrides of the project file for this session."
     )
     mode: SessionModeName = Field(default="ask", description="How much the session asks; see `GET /modes`.")
-    workspace: WorkspaceKind | WorkspaceWish | None = Field(
+    workspace: WishedWorkspace = Field(
         default=None,
         description="Where the session works: `shared` is the project's folder, `worktree` its own clone. "
         "The project file has the default.",

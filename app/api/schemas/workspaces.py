@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
 from app.api.schemas.changes import PATH
 from app.api.schemas.model import AnswerModel, RequestModel, Time
@@ -37,6 +37,18 @@ class WorkspaceWish(RequestModel):
                 "must be `head`, `working`, or a branch, tag or commit: no blanks, and no `-` at its start"
             )
         return value
+
+
+def _of_one_shape(wish: Any) -> Any:
+    # A union reports the complaints of every member, under names of its own.
+    if isinstance(wish, dict):
+        return WorkspaceWish.model_validate(wish)
+    if wish is not None and wish not in get_args(WorkspaceKind):
+        raise ValueError("must be `shared`, `worktree`, or an object with `kind` and `base`")
+    return wish
+
+
+WishedWorkspace = Annotated[WorkspaceKind | WorkspaceWish | None, BeforeValidator(_of_one_shape)]
 
 
 class LastMerge(AnswerModel):

@@ -114,11 +114,11 @@ class Bringer:
         if others:
             raise changed_meanwhile(others)
         written = [one for one in bringing.changes if one.path in left]
-        plan, texts = await self._plan_of(bringing.after, written, workspace)
-        again, _ = await self._present(bringing.before, paths)
-        if again != present:
-            raise changed_meanwhile(paths)
         try:
+            plan, texts = await self._plan_of(bringing.after, written, workspace)
+            again, _ = await self._present(bringing.before, paths)
+            if again != present:
+                raise changed_meanwhile(paths)
             await asyncio.to_thread(apply_plan, workspace, plan, texts)
         except ToolError as problem:
             raise Conflict(

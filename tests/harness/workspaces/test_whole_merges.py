@@ -11,6 +11,7 @@ from app.errors import ToolError
 from app.harness.checkpoints.stored_objects import LINK, TreeEntry
 from app.harness.sessions.restoring import FileChange, FilePlan, apply_plan
 from app.workspace import Workspace
+from app.workspace.target import MAX_WHOLE_FILE
 from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
 from tests.fakes.provider_script import text_reply
@@ -112,3 +113,17 @@ async def test_an_agent_that_is_given_conflicts_without_markers_keeps_its_versio
     head = git(project_root, "rev-parse", "main")
     assert f"`git show {head}:PATH`" in without
     assert "the user's" in git(place.root, "show", f"{head}:logo.bin")
+
+
+@pytest.mark.nightly
+async def test_a_file_that_is_too_large_to_be_replaced_is_told_of(driver: Driver, project_root: Path) -> None:
+    with (project_root / "large.bin").open("wb") as large:
+        large.truncate(MAX_WHOLE_FILE + 1)
+    git(project_root, "add", "-A"), git(project_root, "commit", "-qm", "more")
+    place = await new_workplace(driver.client, driver.project_id)
+    (place.root / "large.bin").write_bytes(b"small")
+    refused = (await place.merge(409))["error"]
+    assert refused["details"]["reason"] == "file_too_large"
+    assert "nothing was changed" in refused["message"] and "256 MB" in refused["message"]
+    assert (await place.look())["state"] == "ready"
+    assert (project_root / "large.bin").stat().st_size > MAX_WHOLE_FILE
