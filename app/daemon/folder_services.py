@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from app.config import child_environment
 from app.daemon.session_resources import SessionResources
 from app.daemon.session_setup import Foundation
+from app.harness.changes.line_endings import LineEndings
 from app.harness.changes.news import ChangeNews
 from app.harness.changes.reverting import Reverts
 from app.harness.changes.service import Changes
-from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.files.problems import ProblemViews
 from app.harness.files.service import ProjectFileViews
 from app.harness.files.symbols import ProjectSymbols
@@ -23,7 +23,6 @@ from app.harness.projects.projects import ProjectRegistry
 from app.harness.sessions.session_tasks import SessionTasks
 from app.harness.stream.event_hub import EventHub
 from app.harness.workspaces.service import Workspaces
-from app.workspace.tree_watch import TreeWatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,12 @@ class FileChanges:
         base: Foundation,
         hub: EventHub,
         projects: ProjectRegistry,
-        notes: WorktreeNotes,
-        watches: TreeWatches,
+        resources: SessionResources,
         tasks: SessionTasks,
     ) -> FileChanges:
-        changes = Changes(base.storage, projects, notes, watches)
+        notes = resources.notes
+        endings = LineEndings(resources.processes, child_environment())
+        changes = Changes(base.storage, projects, notes, resources.code.watches, endings)
         reverts = Reverts(changes, base.storage, notes.worktrees, tasks)
         return cls(changes, reverts, ChangeNews(changes, hub))
 
@@ -80,7 +80,7 @@ class FolderServices:
         code = resources.code
         files, problems = code.file_views(projects, base.storage, resources.processes)
         symbols = code.project_symbols(projects, base.storage, resources.processes)
-        changes = FileChanges.of(base, hub, projects, resources.notes, code.watches, tasks)
+        changes = FileChanges.of(base, hub, projects, resources, tasks)
         git = ProjectGit(resources.processes, child_environment(), base.settings.daemon.data_dir)
         await git.start()
         machine = MachineFolders(resources.processes.closed)

@@ -30,6 +30,7 @@ from app.harness.changes.comparison import Changed, differences, exactly_renamed
 from app.harness.changes.counting import Counting, Sides, pair_of
 from app.harness.changes.edit_records import Edit, EditRecords, edit_records, is_explained
 from app.harness.changes.line_diffs import Counts
+from app.harness.changes.line_endings import LineEndings
 from app.harness.changes.own_writes import OwnWrites
 from app.harness.changes.present import Present, PresentFiles
 from app.harness.checkpoints.git_objects import GitObjects
@@ -115,9 +116,15 @@ class Changes:
     """The changes of all sessions. Nothing of a project is remembered that cannot be found again."""
 
     def __init__(
-        self, storage: Storage, projects: ProjectRegistry, notes: WorktreeNotes, watches: TreeWatches
+        self,
+        storage: Storage,
+        projects: ProjectRegistry,
+        notes: WorktreeNotes,
+        watches: TreeWatches,
+        endings: LineEndings,
     ) -> None:
         self._storage, self._projects, self._notes, self._watches = storage, projects, notes, watches
+        self._endings = endings
         self._roots: dict[Path, _Root] = {}
 
     def aclose(self) -> None:
@@ -262,6 +269,7 @@ class Changes:
             suspects = {one.path for one in changes if one.then is not None}
             same = await unchanged_by_index(repository, suspects, then)
             changes = [one for one in changes if one.path not in same]
+            then, changes = await self._endings.as_checked_out(repository, then, changes)
         changes = await asyncio.to_thread(exactly_renamed, changes, records.moves())
         changes = await root.counting.renamed(changes)
         changes = await asyncio.to_thread(sorted, changes, key=lambda one: one.path)

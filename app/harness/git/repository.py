@@ -32,7 +32,7 @@ from app.tools.processes.git_commands import (
 )
 from app.tools.processes.project_cage import GitWork
 from app.workspace.own_places import is_own, own_names
-from app.workspace.repository import RepositoryFolders, accepting, repository_folders
+from app.workspace.repository import RepositoryFolders, accepting, repository_folders, repository_options
 
 READS = GitWork()
 WRITES = GitWork(writes=True)
@@ -167,6 +167,15 @@ def users_environment(environment: Mapping[str, str], root: Path) -> dict[str, s
     real path, is found by its name."""
     users = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     return users | {"PATH": search_path(environment, outside=root)}
+
+
+async def settings_of_user(
+    processes: CallProcesses, environment: Mapping[str, str], root: Path
+) -> GitSettings:
+    """Return the settings that a project's folder has for who runs the daemon. Raises `GitProblem`."""
+    accepted = await asyncio.to_thread(repository_options, root) or ()
+    users = users_environment(environment, Path(await asyncio.to_thread(os.path.realpath, root)))
+    return await settings_in(processes, users, root, accepted)
 
 
 async def settings_in(
