@@ -77,13 +77,18 @@ class Bringer:
     async def plan(self, base: str, theirs: str, known: Collection[str]) -> Bringing:
         """Join what has changed from `base` to `theirs` with what the checkout holds. A file whose content is
         that of one of the `known` trees has no changes of its own."""
-        touched = [one.path for one in await differences(self._git, base, theirs)]
+        touched = {one.path for one in await differences(self._git, base, theirs)}
         if not touched:
             return Bringing(theirs, theirs, ())
         start = self._checkout.head or base
-        ours, occupied = await self._present(start, touched)
-        joined = await join(self._git, base, ours, theirs)
-        changes = await differences(self._git, ours, joined.tree)
+        while True:
+            ours, occupied = await self._present(start, sorted(touched))
+            joined = await join(self._git, base, ours, theirs)
+            changes = await differences(self._git, ours, joined.tree)
+            more = {one.path for one in changes} - touched  # what the user renamed has another name
+            if not more or joined.conflicts:
+                break
+            touched |= more
         blocked = dict(occupied)
         blocked |= await self._uncommitted(start, ours, changes, (base, *known))
         blocked |= {one.path: reason for one in changes if (reason := self._unwritable(one)) is not None}

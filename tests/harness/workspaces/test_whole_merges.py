@@ -16,6 +16,7 @@ from tests.driver.sessions import Driver
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
+from tests.harness.workspaces.test_merging import text
 
 pytestmark = pytest.mark.requirement("workspaces.merge")
 
@@ -113,6 +114,21 @@ async def test_an_agent_that_is_given_conflicts_without_markers_keeps_its_versio
     head = git(project_root, "rev-parse", "main")
     assert f"`git show {head}:PATH`" in without
     assert "the user's" in git(place.root, "show", f"{head}:logo.bin")
+
+
+async def test_an_edit_of_a_file_that_the_user_renamed_is_blocked_by_their_edits(
+    place: Workplace, project_root: Path
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="the agent's"))
+    git(project_root, "mv", "src/shop.py", "src/store.py"), git(project_root, "commit", "-qm", "rename")
+    (project_root / "src" / "store.py").write_text(text(_15="the user's"))
+    tried = await place.merge(dry_run=True)
+    assert tried["blocked"] == {"src/store.py": "it has uncommitted changes"}
+    refused = (await place.merge(409))["error"]["details"]
+    assert refused == {"reason": "checkout_in_the_way", "paths": tried["blocked"]}
+    git(project_root, "commit", "-qam", "edit")
+    await place.merge()
+    assert (project_root / "src" / "store.py").read_text() == text(_2="the agent's", _15="the user's")
 
 
 @pytest.mark.nightly
