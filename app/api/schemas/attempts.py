@@ -11,7 +11,7 @@ from app.api.schemas.workspaces import MergeAnswer, MergeWorkspace, WorkspaceSta
 from app.harness.attempts.comparison import AttemptStateName, ChangeCounts, Compared, Comparison
 from app.harness.attempts.starting import Started
 from app.harness.attempts.wish import CHECK_SECONDS, AttemptsWish
-from app.harness.workspaces.merging import WORKING_TREE
+from app.harness.workspaces.merge_notes import WORKING_TREE
 from app.storage.models import Attempt, AttemptGroup
 
 MOST = 64

@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
 from app.api.schemas.changes import PATH
 from app.api.schemas.model import AnswerModel, RequestModel, Time
-from app.harness.workspaces.merging import WORKING_TREE, Merged, MergeWish
+from app.harness.workspaces.merge_notes import WORKING_TREE
+from app.harness.workspaces.merging import Merged, MergeWish
 from app.harness.workspaces.trees import Difference
 from app.workspace.any_names import address_of
 from app.workspace.file_status import MergeStatus

@@ -23,6 +23,13 @@ from app.harness.workspaces.given_conflicts import given_conflicts, unresolved_c
 from app.harness.workspaces.hooked_merge import HookedMerge
 from app.harness.workspaces.identity import operator_identity
 from app.harness.workspaces.layout import Layout
+from app.harness.workspaces.merge_notes import (
+    WORKING_TREE,
+    base_tree,
+    is_given,
+    whole_trees,
+    written_trees,
+)
 from app.harness.workspaces.repository import Repository, repository_of
 from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.trees import (
@@ -31,7 +38,6 @@ from app.harness.workspaces.trees import (
     differences,
     join,
     patch,
-    tree_of,
 )
 from app.states import WorkspaceState
 from app.storage.models import Workspace
@@ -39,7 +45,6 @@ from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.git_commands import GitProblem
 from app.workspace.any_names import address_of, name_at
 
-WORKING_TREE = "working_tree"
 Strategy = Literal["squash", "merge"]
 MAX_SHOWN = 100
 
@@ -144,8 +149,7 @@ class Merging:
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
-        brought = (row.merged or {}).get("whole", ())
-        if theirs not in (*brought, await self._base(row, git, None)):
+        if theirs not in (*whole_trees(row), await base_tree(row, git, None)):
             return True
         if row.kind == "copy" or row.state == WorkspaceState.KEPT.value:
             return False
@@ -160,19 +164,19 @@ class Merging:
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository, also=also)
         theirs, _ = await self._theirs(row, layout, git)
-        return Sides(git, repository, await self._base(row, git, into), theirs, self._processes.closed)
+        return Sides(git, repository, await base_tree(row, git, into), theirs, self._processes.closed)
 
     async def prepare(self, row: Workspace, layout: Layout, root: Path, wish: MergeWish) -> Prepared:
         """Compute a merge; nothing is touched. Raises `GitProblem` and `Conflict`."""
         repository = await self._repository(row, root)
         git = self._creation.folder(root, layout, repository)
         theirs, commit = await self._theirs(row, layout, git)
-        base = await self._base(row, git, wish.into)
         if wish.into == WORKING_TREE:
             if wish.hooks:
                 raise no_commit_for_hooks()
-            bringing = await self._bringer(git, root, repository).plan(base, theirs, _known(row))
             head = None if repository is None else repository.head
+            base = await base_tree(row, git, WORKING_TREE, head)
+            bringing = await self._bringer(git, root, repository).plan(base, theirs, written_trees(row))
             answer, given = await self._conflicts(row, git, wish, bringing, theirs, head)
             if given is not None:
                 return given
@@ -183,7 +187,7 @@ class Merging:
                 "The workspace is a copy without a git repository: merge into `working_tree`.",
                 reason="no_repository",
             )
-        return await self._onto_branch(row, git, repository, wish, (base, theirs, commit))
+        return await self._onto_branch(row, git, repository, wish, theirs, commit)
 
     async def _onto_branch(
         self,
@@ -191,10 +195,11 @@ class Merging:
         git: GitFolder,
         repository: Repository,
         wish: MergeWish,
-        sides: tuple[str, str, str],
+        theirs: str,
+        commit: str,
     ) -> Prepared:
-        base, theirs, commit = sides
         target = await self._branches.target(repository, wish.into, create=wish.create)
+        base = await base_tree(row, git, wish.into, target.commit)
         here = is_here(target, repository)
         if here:
             await refuse_unfinished(repository)
@@ -281,7 +286,13 @@ class Merging:
         if is_given(journal):
             await Bringer(git, Checkout(layout.tree, "", None, journal["from"], ())).write(bringing)
         elif journal["into"] == WORKING_TREE:
-            await self._bringer(git, root, repository).write(bringing)
+            bringer = self._bringer(git, root, repository)
+            try:
+                await bringer.write(bringing)
+            except Conflict:
+                if again:  # somebody has changed one of its files since: none of them stays
+                    await bringer.take_back(bringing, journal["from"])
+                raise
         elif journal.get("hooks"):
             assert repository is not None
             bringer, name = self._bringer(git, repository.top, repository), journal["into"]
@@ -334,14 +345,6 @@ class Merging:
                 await take_in(git, layout.own_git / "objects", commit, row.base_commit)
         return await Snapshots(git).whole(layout.tree, layout.index, commit), commit
 
-    async def _base(self, row: Workspace, git: GitFolder, into: str | None) -> str:
-        """Return the tree that changes are compared with: what a target had of the workspace last."""
-        base = (row.merged or {}).get("bases", {}).get(into)
-        if base is not None:
-            return str(base)
-        assert row.base_commit is not None
-        return await tree_of(git, row.base_commit)
-
     def _bringer(self, git: GitFolder, root: Path, repository: Repository | None) -> Bringer:
         closed = self._processes.closed
         if repository is None:
@@ -366,33 +369,6 @@ def no_commit_for_hooks() -> Conflict:
         "`kaged git commit --hooks`, or merge into the branch that is checked out.",
         reason="hooks_not_possible",
     )
-
-
-def is_given(journal: Mapping[str, Any]) -> bool:
-    """Tell whether the target comes into the workspace, with the conflicts. A branch may have any name."""
-    return "for" in journal
-
-
-def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
-    """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
-    the trees of which everything was brought back (`whole`), what was `written` into the checkout, the files
-    that the agent was given with conflict markers (`marked`), and what the last one was."""
-    merged = dict(row.merged or {})
-    into = journal["into"]
-    target = journal.get("for", into)
-    merged["bases"] = {**merged.get("bases", {}), target: journal["base"]}
-    if is_given(journal):
-        return {**merged, "marked": journal.get("marked", [])}
-    merged.pop("marked", None)
-    merged["whole"] = [journal["base"]]
-    if into == WORKING_TREE:
-        merged["written"] = journal["tree"]
-    return {**merged, "into": into, "commit": journal.get("commit"), "at": at, "by": journal.get("by")}
-
-
-def _known(row: Workspace) -> tuple[str, ...]:
-    written = (row.merged or {}).get("written")
-    return () if written is None else (written,)
 
 
 def _named(paths: Sequence[str]) -> str:

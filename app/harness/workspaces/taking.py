@@ -20,7 +20,8 @@ from app.harness.projects.projects import ProjectRegistry
 from app.harness.projects.run_cage import cage_of
 from app.harness.workspaces.bringing import Checkout, no_files
 from app.harness.workspaces.layout import Layout
-from app.harness.workspaces.merging import WORKING_TREE, Sides
+from app.harness.workspaces.merge_notes import WORKING_TREE
+from app.harness.workspaces.merging import Sides
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.snapshots import Snapshots
 from app.harness.workspaces.tending import Tending

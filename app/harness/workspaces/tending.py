@@ -24,7 +24,7 @@ from app.harness.workspaces.elsewhere import Elsewhere
 from app.harness.workspaces.hooked_merge import Unended
 from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.making import Making
-from app.harness.workspaces.merging import is_given, merged_after
+from app.harness.workspaces.merge_notes import is_given, merged_after
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.tools import Tools, words
 from app.ids import now_ms

@@ -60,9 +60,11 @@ async def test_a_merge_is_given_up_when_the_user_has_changed_one_of_its_files(
         await driver.load(project_root)
         place = await new_workplace(client, driver.project_id)
         (place.root / "README.md").write_text("an agent's\n"), (place.root / "new.py").write_text("new\n")
+        (place.root / "src" / "shop.py").unlink()
         await under_way(daemon, place, MergeWish())
         (project_root / "README.md").write_text("the user's\n")
         before = digest_of(project_root)
+        (project_root / "new.py").write_text("new\n"), (project_root / "src" / "shop.py").unlink()
     found = await started_again(data, place, settings_overrides, "ready")
     assert "README.md" in found["detail"]
     assert digest_of(project_root) == before

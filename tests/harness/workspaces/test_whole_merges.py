@@ -131,6 +131,25 @@ async def test_an_edit_of_a_file_that_the_user_renamed_is_blocked_by_their_edits
     assert (project_root / "src" / "store.py").read_text() == text(_2="the agent's", _15="the user's")
 
 
+@pytest.mark.parametrize(("first", "then"), [("working_tree", "main"), ("main", "working_tree")])
+async def test_what_one_target_has_by_way_of_another_is_no_conflict(
+    place: Workplace, project_root: Path, first: str, then: str
+) -> None:
+    (place.root / "src" / "shop.py").write_text(text(_2="three"))
+    await place.merge(into=first)
+    if first == "working_tree":
+        git(project_root, "commit", "-qam", "the agent's")
+    (place.root / "src" / "shop.py").write_text(text(_2="four"))
+    assert (await place.merge(into=then))["conflicts"] == []
+    assert (project_root / "src" / "shop.py").read_text() == text(_2="four")
+    git(project_root, "checkout", "-q", "-f", "main")
+    (project_root / "src" / "shop.py").write_text(text(_2="the user's"))
+    git(project_root, "commit", "-qam", "the user's")
+    (place.root / "src" / "shop.py").write_text(text(_2="five"))
+    refused = await place.merge(409, into=first)
+    assert refused["error"]["details"] == {"reason": "merge_conflicts", "paths": ["src/shop.py"]}
+
+
 @pytest.mark.nightly
 async def test_a_file_that_is_too_large_to_be_replaced_is_told_of(driver: Driver, project_root: Path) -> None:
     with (project_root / "large.bin").open("wb") as large:
