@@ -13,6 +13,7 @@ from app.harness.workspaces.trees import differences, tree_of
 from app.storage.models import Workspace
 
 WORKING_TREE = "working_tree"
+_MOST_NOTED = 20
 
 
 def is_given(journal: Mapping[str, Any]) -> bool:
@@ -22,16 +23,19 @@ def is_given(journal: Mapping[str, Any]) -> bool:
 
 def merged_after(row: Workspace, journal: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return what a workspace notes of its merges after one of them: by target what it had last (`bases`),
-    the trees of which everything was brought back (`whole`), what was `written` into the checkout, the files
-    that the agent was given with conflict markers (`marked`), and what the last one was."""
+    these trees, the newest last (`noted`), those of which everything was brought back (`whole`), what was
+    `written` into the checkout, the files that the agent was given with conflict markers (`marked`), and what
+    the last one was."""
     merged = dict(row.merged or {})
-    into = journal["into"]
+    into, base = journal["into"], journal["base"]
     target = journal.get("for", into)
-    merged["bases"] = {**merged.get("bases", {}), target: journal["base"]}
+    merged["bases"] = {**merged.get("bases", {}), target: base}
+    noted = [one for one in merged.get("noted", ()) if one != base]
+    merged["noted"] = [*noted, base][-_MOST_NOTED:]
     if is_given(journal):
         return {**merged, "marked": journal.get("marked", [])}
     merged.pop("marked", None)
-    merged["whole"] = [journal["base"]]
+    merged["whole"] = [base]
     if into == WORKING_TREE:
         merged["written"] = journal["tree"]
     return {**merged, "into": into, "commit": journal.get("commit"), "at": at, "by": journal.get("by")}
@@ -56,10 +60,12 @@ async def base_tree(row: Workspace, git: GitFolder, into: str | None, holds: str
     if base is None:
         assert row.base_commit is not None
         base = await tree_of(git, row.base_commit)
-    if holds is None or "marked" in merged:  # what the agent was given is newer than what was brought
+    if holds is None:
         return str(base)
-    for other in whole_trees(row):
+    noted = merged.get("noted", [])
+    newer = noted[noted.index(base) + 1 :] if base in noted else noted
+    for other in reversed(newer):
         brought = {one.path for one in await differences(git, base, other)}
         if brought and brought.isdisjoint([one.path for one in await differences(git, other, holds)]):
-            return other
+            return str(other)
     return str(base)

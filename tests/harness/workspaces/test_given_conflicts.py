@@ -72,6 +72,22 @@ async def test_a_merge_is_refused_while_the_agent_has_left_conflict_markers(
         assert (project_root / ODD).read_text() == "both\n"
 
 
+@pytest.mark.parametrize(("given", "then"), [("working_tree", "main"), ("main", "working_tree")])
+async def test_conflicts_that_are_resolved_are_none_for_a_target_with_the_same_files(
+    driver: Driver, fake: FakeProvider, place: Workplace, project_root: Path, given: str, then: str
+) -> None:
+    for root, who in ((place.root, "agent"), (project_root, "user")):
+        (root / "a.txt").write_text(f"{who}\n")
+    git(project_root, "commit", "-qam", "the user's")
+    fake.script(text_reply("I resolve it."))
+    await place.merge(conflicts="agent", into=given)
+    await rest(driver, place, "I resolve it.")
+    (place.root / "a.txt").write_text("both\n")
+    done = await place.merge(into=then)
+    assert [one["path"] for one in done["files"]] == ["a.txt"]
+    assert (project_root / "a.txt").read_text() == "both\n"
+
+
 async def test_what_looks_like_a_marker_is_no_conflict_where_none_was_given(
     driver: Driver, fake: FakeProvider, place: Workplace, project_root: Path
 ) -> None:
