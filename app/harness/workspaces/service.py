@@ -24,7 +24,7 @@ from app.harness.workspaces.outfit import Hold
 from app.harness.workspaces.record import WorkspaceRecord
 from app.harness.workspaces.running import Command, CommandRun
 from app.harness.workspaces.taking import ChildChanges
-from app.harness.workspaces.tending import Tending
+from app.harness.workspaces.tending import REMOVAL, Tending
 from app.harness.workspaces.tools import Tools
 from app.ids import now_ms
 from app.states import WorkspaceState
@@ -226,7 +226,7 @@ class Workspaces:
             self._require_state(present, S.DISCARDED)
             self._require_here(present, self._tools.reaches(present))
             is_there = await asyncio.to_thread(self._tools.layout_of(present).tree.is_dir)
-            if present.removed_at is not None or not is_there:
+            if present.removed_at is not None or present.journal == REMOVAL or not is_there:
                 raise Conflict(
                     "The folder of the workspace is removed: it cannot be restored.",
                     reason="workspace_removed",

@@ -38,6 +38,8 @@ S = WorkspaceState
 DAY_MS = 24 * 3600 * 1000
 LOOK_EVERY_SECONDS = 600.0
 LONGEST_WAIT_SECONDS = 24 * 3600.0
+REMOVAL = {"removing": True}
+"""The journal of a workspace whose folder is being removed."""
 _NOT_REMOVED = "Its folder cannot be removed"
 _GONE = "its folder {} is gone"
 
@@ -81,7 +83,7 @@ class Tending:
             if row.state == S.CREATING.value:
                 if row.run_id is None:  # no run waits for that of a subagent: `look` gives it up
                     await self._begin(row)
-            elif row.journal is not None:
+            elif row.journal is not None and row.journal != REMOVAL:
                 await self._recover_step(row)
         await self._making.seeds.tidy(project_id)
         await self._note_missing(project_id)
@@ -166,6 +168,8 @@ class Tending:
             return False
         if time.monotonic() < self._put_off.get(row.id, (0.0, 0.0))[0]:
             return False
+        if row.journal == REMOVAL:
+            return True
         if row.state == S.DISCARDED.value:
             return (row.ended_at or 0) + self._settings.undo_days * DAY_MS <= now_ms()
         if row.state not in {S.READY.value, S.MERGED.value, S.KEPT.value}:
@@ -255,7 +259,14 @@ class Tending:
         return await self._storage.read(lambda uow: uow.runs.at_work(run_id))
 
     async def _remove(self, row: Workspace) -> None:
-        """Remove a workspace's folder and pin; a session that is over has it no more."""
+        """Remove a workspace's folder and pin; a session that is over has it no more. That it has begun is
+        stored before: half of a folder has nothing that a look could judge by."""
+        if row.journal != REMOVAL:
+            if row.state in {S.READY.value, S.MERGED.value}:
+                ended = {"ended_at": row.ended_at or now_ms()}
+                row = await self._record.move(row, S.DISCARDED, {"journal": REMOVAL, **ended})
+            else:
+                row = await self._record.note(row, {"journal": REMOVAL})
         await self._tools.close_root(Path(await asyncio.to_thread(os.path.realpath, row.root)))
         try:
             await self._tools.creation.abandon(
@@ -265,13 +276,10 @@ class Tending:
             await self._try_later(row, words(problem))
             return
         self._put_off.pop(row.id, None)
-        columns: dict[str, Any] = {"removed_at": now_ms(), "size_bytes": 0}
+        columns: dict[str, Any] = {"journal": None, "removed_at": now_ms(), "size_bytes": 0}
         if (row.detail or "").startswith(_NOT_REMOVED):
             columns["detail"] = None
-        if row.state in {S.READY.value, S.MERGED.value}:
-            await self._record.move(row, S.DISCARDED, {"ended_at": row.ended_at or now_ms(), **columns})
-        else:
-            await self._record.note(row, columns)
+        await self._record.note(row, columns)
 
     async def _try_later(self, row: Workspace, why: str) -> None:
         """Say why a folder stays, and try it again: each time after twice as long, up to a day."""

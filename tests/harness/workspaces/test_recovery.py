@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.harness.workspaces.creation import Creation
+from app.harness.workspaces.layout import Layout
 from app.harness.workspaces.merging import MergeWish
 from app.states import WorkspaceState
 from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.daemon_process import WAIT_SECONDS
 from tests.driver.sessions import Driver, write_project
 from tests.driver.workspaces import Workplace, digest_of, git, new_workplace
 
@@ -251,3 +255,38 @@ async def test_a_workspace_without_the_folder_of_its_project_keeps_its_other_fil
         await place.post("discard"), await place.post("undo")
         kept = await place.post("keep")
         assert "renamed/.kaged/project.yaml" in git(top, "ls-tree", "-r", "--name-only", kept["branch"])
+
+
+@pytest.mark.parametrize("end", ["keep", "archive"])
+async def test_a_folder_that_was_being_removed_is_removed(
+    tmp_path: Path,
+    project_root: Path,
+    settings_overrides: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+) -> None:
+    data, begun = tmp_path / "data", asyncio.Event()
+
+    async def cut_off(self: Creation, root: Path, layout: Layout, workspace_id: str) -> None:
+        (layout.tree / "README.md").unlink()
+        begun.set()
+        raise RuntimeError("killed")
+
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        place = await new_workplace(client, driver.project_id)
+        with monkeypatch.context() as patch:
+            patch.setattr(Creation, "abandon", cut_off)
+            url = f"/api/v1/sessions/{place.session_id}"
+            (await client.post(f"{url}/{'workspace/keep' if end == 'keep' else end}")).raise_for_status()
+            async with asyncio.timeout(WAIT_SECONDS):
+                await begun.wait()
+            await place.post("undo", 409)
+    assert place.root.is_dir()
+    async with running_daemon(data, **settings_overrides) as daemon, daemon.client() as client:
+        place = Workplace(client, place.session_id, place.workspace)
+        await place.until_removed()
+        assert place.workspace["state"] == ("kept" if end == "keep" else "discarded")
+    assert not place.root.exists()
+    assert git(project_root, "for-each-ref", "refs/kaged") == ""
