@@ -174,3 +174,22 @@ async def test_a_daemon_that_takes_a_project_over_stages_at_once(
     await driver.call("POST", stage, {"paths": ["a.txt"]}, status=409)
     await driver.daemon.services.management.folders.workspaces.recover(driver.project_id)
     await driver.call("POST", stage, {"paths": ["a.txt"]})
+
+
+@pytest.mark.parametrize("owner", ["same", "other"])
+def test_half_objects_of_a_killed_git_are_removed(
+    folders: RepositoryFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    notes = tmp_path / "notes"
+    cut_off(folders, notes, moves_head=True)
+    place = folders.common / "objects" / "ab"
+    place.mkdir(exist_ok=True)
+    left, older = place / "tmp_obj_left", place / "tmp_obj_older"
+    left.touch(), older.touch()
+    os.utime(older, (1, 1))
+    if owner == "same":
+        end_changes(notes)
+    else:
+        monkeypatch.setattr(index_change, "_is_alive", lambda _: False)
+        end_changes_at(folders.top)
+    assert (left.exists(), older.exists()) == (False, True)

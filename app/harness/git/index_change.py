@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.harness.git.ref_change import is_plain
+from app.harness.git.ref_change import is_plain, remove_objects_left
 from app.harness.git.refusals import locked
 from app.process_stat import STARTED, STATE, process_stat
 from app.tools.processes.git_commands import GitProblem
@@ -133,7 +133,7 @@ def copy_index(index: Path, copy: Path) -> None:
 def end_changes(notes: Path) -> None:
     """End all changes that were cut off when an earlier daemon was killed."""
     for note in sorted(notes.glob(f"{OWN_NAME}*.json")):
-        end_change(note)
+        end_change(note, killed=True)
 
 
 def end_changes_at(root: Path) -> None:
@@ -146,21 +146,24 @@ def end_changes_at(root: Path) -> None:
         with suppress(OSError, ValueError, KeyError, TypeError):
             found = _read_mark(mark)
             if found["root"] == os.path.realpath(root) and not _is_alive(found["process"]):
-                _end(folders, mark.stem, found, mark.lstat().st_mtime)
+                _end(folders, mark.stem, found, mark.lstat().st_mtime, killed=True)
 
 
-def end_change(note: Path) -> None:
-    """End one change: complete it when HEAD has moved with it, else undo it; leave no lock of it."""
+def end_change(note: Path, *, killed: bool = False) -> None:
+    """End one change: complete it when HEAD has moved with it, else undo it; leave no lock of it. `killed`:
+    git did not end by itself."""
     # The repository may be gone, or the note was cut off before anything was done.
     with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(note.read_text(encoding="utf-8"))
         folders = RepositoryFolders(*(Path(found[name]) for name in ("top", "own", "common")))
-        _end(folders, note.stem, found, note.stat().st_mtime)
+        _end(folders, note.stem, found, note.stat().st_mtime, killed=killed)
     with suppress(OSError):
         note.unlink(missing_ok=True)
 
 
-def _end(folders: RepositoryFolders, name: str, found: Mapping[str, Any], began: float) -> None:
+def _end(
+    folders: RepositoryFolders, name: str, found: Mapping[str, Any], began: float, *, killed: bool
+) -> None:
     """End the change `name`, which began at this time."""
     lock, copy = folders.own / LOCK, folders.own / f"{name}.index"
     if _is_ours(lock, folders.own / f"{name}.lock"):
@@ -169,6 +172,8 @@ def _end(folders: RepositoryFolders, name: str, found: Mapping[str, Any], began:
                 _install(folders.own, copy)
         lock.unlink(missing_ok=True)
         _unlock_refs(folders, began, found["refs"])
+    if killed:
+        remove_objects_left(folders.common, began)
     for leftover in folders.own.glob(f"{name}.*"):
         leftover.unlink(missing_ok=True)
 

@@ -63,13 +63,19 @@ def end_ref_changes(notes: Path) -> None:
             for file in packs.glob(f"{_packs_of(note)}*"):
                 file.unlink(missing_ok=True)
             _remove_left(_left_by(Path(found["own"]), Path(found["common"]), found["refs"]), began)
+            remove_objects_left(Path(found["common"]), began)
         with suppress(OSError):
             note.unlink(missing_ok=True)
 
 
+def remove_objects_left(common: Path, began: float) -> None:
+    """Remove the half objects that a killed git has left since its change began."""
+    _remove_left((common / "objects").glob("??/tmp_obj_*"), began)
+
+
 def _remove_left(files: Iterator[Path], began: float) -> None:
-    """Remove locks that are no older than a killed change, and that nobody holds: programs hold those of
-    refs for moments only, so one that is there a while later, and is the same, was left."""
+    """Remove locks and half objects that are no older than a killed change, and that nobody holds: programs
+    hold or write those for moments only, so one that is there a while later, and is the same, was left."""
     seen = [(file, found) for file in files if (found := _identity(file)) is not None]
     left = [(file, found) for file, found in seen if found[2] >= (began - 0.01) * 1e9]
     if left:
