@@ -72,7 +72,9 @@ async def desk(demo: Demo, browser: Browser) -> AsyncIterator[Desk]:
         assert complaints.found == []
 
 
-async def test_a_slow_click_on_an_issue_opens_it_though_another_one_is_filed(desk: Desk) -> None:
+@asynccontextmanager
+async def held_row(desk: Desk, other: str) -> AsyncIterator[tuple[int, Locator]]:
+    """Press on an issue in its list, and file another one; give its number and the count of all."""
     number = await desk.file("Stale bread")
     await desk.open(f"issues/{desk.project}")
     row = desk.page.locator(f"#issues [data-number='{number}']")
@@ -80,21 +82,19 @@ async def test_a_slow_click_on_an_issue_opens_it_though_another_one_is_filed(des
     await row.wait_for()
     known = int((await count.inner_text()).split()[0])
     async with desk.held(row):
-        await desk.file("Burnt bread")
+        await desk.file(other)
         await expect(count).to_have_text(f"{known + 1} issues")
+        yield number, count
+
+
+async def test_a_slow_click_on_an_issue_opens_it_though_another_one_is_filed(desk: Desk) -> None:
+    async with held_row(desk, "Burnt bread") as (number, _):
+        pass
     await expect(desk.page).to_have_url(re.compile(f"/{number}$"))
 
 
 async def test_a_list_is_drawn_once_the_press_that_it_waited_for_is_over(desk: Desk) -> None:
-    number = await desk.file("Stale bread")
-    await desk.open(f"issues/{desk.project}")
-    row = desk.page.locator(f"#issues [data-number='{number}']")
-    count = desk.page.locator("#view > p[role=status]")
-    await row.wait_for()
-    known = int((await count.inner_text()).split()[0])
-    async with desk.held(row):
-        await desk.file("Flat bread")
-        await expect(count).to_have_text(f"{known + 1} issues")
+    async with held_row(desk, "Flat bread") as (_, count):
         # Let go elsewhere, the press is no click.
         await count.hover()
     await expect(desk.page.locator("#issues")).to_contain_text("Flat bread")

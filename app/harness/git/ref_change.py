@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,18 +62,22 @@ def end_ref_changes(notes: Path) -> None:
             packs = Path(found["common"]) / "objects" / "pack"
             for file in packs.glob(f"{_packs_of(note)}*"):
                 file.unlink(missing_ok=True)
-            _remove_left(_left_by(Path(found["own"]), Path(found["common"]), found["refs"]), began)
-            remove_objects_left(Path(found["common"]), began)
+            own, common = Path(found["own"]), Path(found["common"])
+            _remove_left((*_left_by(own, common, found["refs"]), *_half_objects(common)), began)
         with suppress(OSError):
             note.unlink(missing_ok=True)
 
 
 def remove_objects_left(common: Path, began: float) -> None:
     """Remove the half objects that a killed git has left since its change began."""
-    _remove_left((common / "objects").glob("??/tmp_obj_*"), began)
+    _remove_left(_half_objects(common), began)
 
 
-def _remove_left(files: Iterator[Path], began: float) -> None:
+def _half_objects(common: Path) -> Iterator[Path]:
+    return (common / "objects").glob("??/tmp_obj_*")
+
+
+def _remove_left(files: Iterable[Path], began: float) -> None:
     """Remove locks and half objects that are no older than a killed change, and that nobody holds: programs
     hold or write those for moments only, so one that is there a while later, and is the same, was left."""
     seen = [(file, found) for file in files if (found := _identity(file)) is not None]

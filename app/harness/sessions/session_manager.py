@@ -165,9 +165,7 @@ class SessionManager:
                 workspace.session_id = row.id
                 uow.workspaces.add(workspace)
 
-        await self._storage.write(effect(store, lambda _: row), durable=True)
-        self._hub.announce(row)
-        return row
+        return await self._made(row, effect(store, lambda _: row))
 
     async def open(self, opening: Opening, *, created_by: str) -> SessionRow:
         """Store a new session of one agent, with the conversation before its first message.
@@ -178,9 +176,7 @@ class SessionManager:
             raise NotFound(f"The project has no agent {opening.agent_path}.", reason="agent_not_found")
         row = opened_session(opening, compiled.digest, created_by)
         store = await asyncio.to_thread(opening_statements, row, opening.turns)
-        await self._storage.write(store, durable=True)
-        self._hub.announce(row)
-        return row
+        return await self._made(row, store)
 
     async def fork(self, session_id: str, message_id: str, *, actor: str) -> SessionRow:
         """Store a new session with the conversation up to a message, as it was then."""
@@ -188,9 +184,12 @@ class SessionManager:
         rows, edits = await self._storage.read(lambda uow: fork_of(uow, session_id, message_id))
         made = new_session(source, actor)
         copied = await asyncio.to_thread(storing, session_id, message_id, made, rows, edits)
-        await self._storage.write(effect(copied, lambda _: made), durable=True)
-        self._hub.announce(made)
-        return made
+        return await self._made(made, effect(copied, lambda _: made))
+
+    async def _made(self, row: SessionRow, statements: Callable[[Any], object]) -> SessionRow:
+        await self._storage.write(statements, durable=True)
+        self._hub.announce(row)
+        return row
 
     async def get(self, session_id: str) -> SessionRow:
         row = await self._storage.read(lambda uow: uow.sessions.get(session_id))
