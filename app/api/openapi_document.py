@@ -271,7 +271,10 @@ def _websockets() -> dict[str, Any]:
         "paths": {
             "/api/v1/sessions/{session_id}/ws": {
                 "summary": "Follow one session",
-                "parameters": {"after_seq": {"type": "integer", "minimum": 0, "default": 0}},
+                "parameters": {
+                    "after_seq": {"type": "integer", "minimum": 0, "default": 0},
+                    "snapshots": {"type": "string", "enum": ["missed", "all"], "default": "missed"},
+                },
             },
             "/api/v1/ws": {"summary": "Follow the state changes of all sessions"},
         },

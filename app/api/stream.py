@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -72,9 +72,10 @@ async def stream_session(
     principal: PrincipalDep,
     session_id: SessionId,
     after_seq: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    snapshots: Literal["missed", "all"] = "missed",
 ) -> None:
     async def subscribe() -> Source:
-        return await services.events.subscribe(session_id, after_seq)
+        return await services.events.subscribe(session_id, after_seq, all_snapshots=snapshots == "all")
 
     async with services.management.folders.changes.news.followed(session_id):
         await _serve(websocket, services, principal, subscribe, session_id)

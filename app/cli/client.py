@@ -190,7 +190,8 @@ class DaemonClient:
     async def frames(
         self, session_id: str, *, after_seq: int, reconnect_seconds: float = RECONNECT_SECONDS
     ) -> AsyncGenerator[ReceivedFrame, None]:
-        """Yield a session's frames after `after_seq`, for ever; a lost connection resumes where it broke."""
+        """Yield a session's frames after `after_seq`, for ever; a lost connection resumes where it broke.
+        Each connection begins with the text so far of every message in flight."""
         last_seq = after_seq
         while True:
             socket = await self._connect(session_id, last_seq, reconnect_seconds)
@@ -209,7 +210,7 @@ class DaemonClient:
 
     async def _connect(self, session_id: str, after_seq: int, seconds: float) -> ClientConnection:
         base = "ws" + self._address.url.removeprefix("http")
-        uri = f"{base}{API}/sessions/{path_part(session_id)}/ws?after_seq={after_seq}"
+        uri = f"{base}{API}/sessions/{path_part(session_id)}/ws?after_seq={after_seq}&snapshots=all"
         deadline = asyncio.get_running_loop().time() + seconds
         pause = RECONNECT_PAUSE_SECONDS
         while True:

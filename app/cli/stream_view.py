@@ -69,9 +69,10 @@ class StreamView:
                 self._delta(payload["messageId"], payload["kind"], payload["delta"])
             case "message.snapshot":
                 self.catch_up(payload["messageId"], payload.get("text", ""), payload.get("thinking", ""))
+                for call in payload.get("tool_calls", ()):
+                    self._call(call)
             case "message.tool_call":
-                self._calls[payload["id"]] = (payload["name"], _summary(payload.get("arguments")))
-                self._draw_status()
+                self._call(payload)
             case "message.tool_result":
                 self._tool_result(payload)
             case "message.end" if payload.get("errorMessage"):
@@ -104,9 +105,10 @@ class StreamView:
             case "message.delta" if payload["kind"] == "text":
                 speakers.text(said, payload["delta"])
             case "message.snapshot":
-                speakers.whole(said, payload.get("text", ""))
+                calls = [_call_line(call) for call in payload.get("tool_calls", ())]
+                speakers.whole(said, payload.get("text", ""), calls)
             case "message.tool_call":
-                speakers.call(said, f"{payload['name']} {_summary(payload.get('arguments'))}".rstrip())
+                speakers.call(said, _call_line(payload))
             case "message.end":
                 lines = speakers.end(frame, said)
             case "run.ended":
@@ -228,6 +230,10 @@ class StreamView:
         self._write(text, aside=self._is_aside(kind))
         self._at_line_start = text.endswith("\n") if text else self._at_line_start
 
+    def _call(self, call: Mapping[str, Any]) -> None:
+        self._calls[call["id"]] = (call["name"], _summary(call.get("arguments")))
+        self._draw_status()
+
     def _tool_result(self, payload: Mapping[str, Any]) -> None:
         name, summary = self._calls.pop(payload["toolCallId"], (payload.get("name", "tool"), ""))
         failed = bool(payload.get("isError"))
@@ -328,6 +334,10 @@ class StreamView:
         if self._status:
             sys.stdout.write(_ERASE_LINE)  # not by click, which takes it for a colour
             self._status = False
+
+
+def _call_line(call: Mapping[str, Any]) -> str:
+    return f"{call['name']} {_summary(call.get('arguments'))}".rstrip()
 
 
 def _summary(arguments: Any) -> str:

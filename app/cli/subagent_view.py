@@ -26,8 +26,8 @@ class SubagentView:
     def text(self, message_id: str, delta: str) -> None:
         self._said.setdefault(message_id, _Said()).text += delta
 
-    def whole(self, message_id: str, text: str) -> None:
-        self._said.setdefault(message_id, _Said()).text = text
+    def whole(self, message_id: str, text: str, calls: list[str]) -> None:
+        self._said[message_id] = _Said(text, calls)
 
     def call(self, message_id: str, line: str) -> None:
         self._said.setdefault(message_id, _Said()).calls.append(line)

@@ -74,9 +74,11 @@ async def test_an_unknown_session_closes_with_4404(daemon: Daemon) -> None:
         assert await close_code(socket) == 4404
 
 
-@pytest.mark.parametrize("after_seq", ["-1", "x", "99999999999999999999999"])
-async def test_a_wrong_after_seq_closes_with_1008(daemon: Daemon, session_id: str, after_seq: str) -> None:
-    async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={after_seq}") as socket:
+@pytest.mark.parametrize(
+    "query", ["after_seq=-1", "after_seq=x", "after_seq=99999999999999999999999", "snapshots=none"]
+)
+async def test_a_wrong_query_closes_with_1008(daemon: Daemon, session_id: str, query: str) -> None:
+    async with daemon.websocket(f"/sessions/{session_id}/ws?{query}") as socket:
         assert await close_code(socket) == 1008
 
 

@@ -126,6 +126,19 @@ def test_attach_shows_the_history_and_then_what_happens(daemon: DaemonProcess) -
     assert watching.exitstatus == 0
 
 
+@pytest.mark.requirement("command_line.attach", "websocket.snapshot")
+def test_attach_shows_all_of_an_answer_that_is_being_written(daemon: DaemonProcess) -> None:
+    terminal = daemon.home.terminal("send", "stall please")
+    terminal.expect("Thinking it over")
+    session = daemon.newest_session()["id"]
+    # An event that is newer than what the answer has said.
+    waiting = daemon.home.terminal("send", "--session", session, "read it")
+    waiting.expect("queued")
+    shown = daemon.home.terminal("attach", session)
+    shown.expect("Thinking it over")
+    daemon.home.run("session", "cancel", session)
+
+
 @pytest.mark.requirement("command_line.attach", "command_line.exits")
 def test_attach_with_json_replays_every_durable_frame(daemon: DaemonProcess) -> None:
     daemon.home.run("send", "please read it")

@@ -140,6 +140,8 @@ async def test_a_session_survives_an_editor_that_leaves(daemon: DaemonProcess) -
     with pytest.raises(ConnectionError):
         await stalled
     assert daemon.call("GET", f"/sessions/{session}")["state"] == "running"
+    # An event that is newer than what the answer has said.
+    daemon.call("PATCH", f"/sessions/{session}", {"title": "Left"})
     async with editor(daemon.home) as two:
         await two.start()
         await two.connection.load_session(cwd=str(daemon.home.project), session_id=session, mcp_servers=[])

@@ -39,6 +39,23 @@ def test_two_that_speak_at_once_are_not_mixed(capsys: pytest.CaptureFixture[str]
     assert "failed" in lines[5]
 
 
+def test_one_that_is_joined_in_the_middle_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    view = StreamView(interactive=False)
+    call = {"id": "c", "name": "file.read", "arguments": {"path": "x"}}
+    for _ in ("attached", "connected again"):
+        view.show(frame("message.snapshot", messageId="a", text="One", thinking="", tool_calls=[call]))
+        view.show(frame("message.snapshot", None, messageId="r", text="Root", thinking="", tool_calls=[call]))
+    view.show(frame("message.delta", messageId="a", kind="text", delta=", two."))
+    view.show(frame("message.delta", None, messageId="r", kind="text", delta=" too."))
+    view.show(frame("message.end", messageId="a"))
+    view.show(frame("message.tool_result", None, messageId="r", toolCallId="c", name="file.read", content=""))
+    view.finish()
+    shown = capsys.readouterr()
+    assert shown.out.strip() == "Root too."
+    lines = [line.strip() for line in shown.err.splitlines() if line.strip()]
+    assert lines == ["coder │ One, two.", "coder │ file.read x", "✓ file.read x"]
+
+
 def test_stored_messages_of_subagents_are_indented_too(capsys: pytest.CaptureFixture[str]) -> None:
     view = StreamView(interactive=False)
     base = {"details": {}, "agent_path": CODER}

@@ -102,6 +102,49 @@ async def is_beside(page: Page, lead: bool) -> None:
     await expect(page.locator("#tab-agent")).to_have_count(int(lead))
 
 
+@pytest.mark.requirement("delegation.stream", "websocket.snapshot")
+async def test_a_page_that_comes_in_the_middle_of_an_answer_shows_all_of_it(
+    tmp_path: Path, browser: Browser
+) -> None:
+    first, second = Hold(), Hold()
+    cast = Cast()
+    cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
+    cast.script("lead", Reply((Text("One."), first, Text(" Two."), second, Text(" Three."))))
+    root = write_family(tmp_path / "family", FAMILY)
+    async with FakeProvider(cast.respond) as model:
+        config = write_config(tmp_path / "config.toml", model.port)
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        try:
+            async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
+                session = await new_session(page)
+                await send(page, "Please")
+                await page.click(OPEN)
+                await reads(page, r"One\.")
+                # An event of something else, newer than what the answer has said.
+                renamed = await client.patch(f"/sessions/{session}", json={"title": "Renamed"})
+                assert renamed.status_code == 200
+                await page.reload()
+                await reads(page, r"^\s*One\.\s*$")
+                # Its thread is read only when it is opened.
+                await page.goto(f"{daemon.url}/#{session}")
+                async with page.expect_event("websocket", lambda one: session in one.url) as opened:
+                    await page.reload()
+                stream = await opened.value
+                await until_ready(page)
+                async with stream.expect_event("framereceived", lambda text: " Two." in text):
+                    first.gate.set()
+                await page.click(f"{LEAD} > summary")
+                await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\."))
+                second.gate.set()
+                await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\. Three\."))
+                await until_state(page, "idle")
+                assert complaints.found == []
+        finally:
+            first.gate.set()
+            second.gate.set()
+            await daemon.kill()
+
+
 @pytest.mark.requirement("delegation.stream")
 async def test_a_subagent_stands_beside_the_conversation(tmp_path: Path, browser: Browser) -> None:
     axe = read_axe(tmp_path / "packages")

@@ -30,9 +30,11 @@ class Listener:
 
     @classmethod
     @asynccontextmanager
-    async def on(cls, hub: EventHub, session_id: str, *, after_seq: int = 0) -> AsyncIterator[Listener]:
+    async def on(
+        cls, hub: EventHub, session_id: str, *, after_seq: int = 0, all_snapshots: bool = False
+    ) -> AsyncIterator[Listener]:
         """Listen to a session while the block runs."""
-        listener = cls(await hub.subscribe(session_id, after_seq))
+        listener = cls(await hub.subscribe(session_id, after_seq, all_snapshots=all_snapshots))
         task = asyncio.create_task(listener.listen())
         try:
             yield listener

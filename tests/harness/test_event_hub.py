@@ -130,6 +130,35 @@ async def test_who_has_seen_all_deltas_so_far_gets_no_snapshot(hub: EventHub, st
     assert [frame["type"] for frame in listener.frames] == ["sync", "message.delta"]
 
 
+@pytest.mark.requirement("websocket.snapshot")
+async def test_who_has_read_what_is_stored_gets_all_of_every_message_in_flight(
+    hub: EventHub, stream: SessionStream
+) -> None:
+    await stream.record([start("m"), start("silent")])
+    stream.emit(delta("m", "One, "))
+    await stream.record([MessageToolCall(message_id="m", id="c1", name="file.read", arguments={})])
+    await stream.record([title(1)])  # a later event of something else
+    seen = stream.published_seq
+    second = MessageToolCall(message_id="m", id="c2", name="file.read", arguments={})
+    await stream.record([start("later"), second])
+    async with Listener.on(hub, SESSION, after_seq=seen, all_snapshots=True) as listener:
+        stream.emit(delta("m", "two."))
+        stream.emit(delta("later", "Yes."))
+        await listener.until(lambda: len(listener.of("message.delta")) == 2)
+    assert [(frame["type"], frame["seq"]) for frame in listener.frames[:5]] == [
+        ("sync", seen),
+        ("message.snapshot", seen),
+        ("message.snapshot", seen),
+        ("message.start", seen + 1),
+        ("message.tool_call", seen + 2),
+    ]
+    said = {frame["payload"]["messageId"]: frame["payload"] for frame in listener.of("message.snapshot")}
+    assert set(said) == {"m", "silent"}
+    assert [call["id"] for call in said["m"]["tool_calls"]] == ["c1"]
+    assert (said["silent"]["text"], said["silent"]["tool_calls"]) == ("", [])
+    assert (listener.texts["m"], listener.texts["later"]) == ("One, two.", "Yes.")
+
+
 async def test_a_retried_stream_is_a_higher_attempt_and_its_snapshot_has_no_older_text(
     hub: EventHub, stream: SessionStream
 ) -> None:
@@ -303,6 +332,21 @@ async def test_a_client_behind_the_trim_point_has_to_reload(
     async with Listener.on(hub, SESSION, after_seq=5) as listener:
         await listener.until(lambda: len(listener.frames) == 4)
     assert listener.frames[0]["type"] == "sync"
+
+
+async def test_a_client_from_before_the_trimmed_log_sees_all_of_the_message_in_flight(
+    hub: EventHub, stream: SessionStream, storage: Storage
+) -> None:
+    await stream.record([start("m")])
+    stream.emit(delta("m", "One, "))
+    await stream.record([title(1)])
+    await storage.write(lambda uow: uow.events.trim_older_than(2**62))
+    await hub.refresh_trim_points()
+    async with Listener.on(hub, SESSION, after_seq=0) as listener:
+        stream.emit(delta("m", "two."))
+        await listener.until_type("message.delta")
+    assert listener.frames[0]["type"] == "resync"
+    assert listener.texts["m"] == "One, two."
 
 
 async def test_a_client_from_the_future_has_to_reload_and_sees_the_message_in_flight(

@@ -87,6 +87,8 @@ class FrameView:
         if payload.get("messageId") in self.own and payload.get("toolCallId") not in self.calls:
             return
         match frame.type:
+            case "message.snapshot":
+                await self._snapshot(payload, agent)
             case "message.tool_call":
                 await self.call(payload, agent)
             case "message.tool_result":
@@ -102,8 +104,7 @@ class FrameView:
                 for update in await self.settings(payload):
                     await self.send(update)
             case "sync":
-                for message in self._shown.values():
-                    message.complete = False
+                self._connected()
             case _ if not agent:
                 await self._message(frame.type, payload)
 
@@ -184,8 +185,6 @@ class FrameView:
                 await self._start(payload)
             case "message.delta":
                 await self._delta(payload["messageId"], payload["kind"], payload["delta"])
-            case "message.snapshot":
-                await self._catch_up(payload["messageId"], payload["text"], payload["thinking"])
             case "message.end":
                 await self._end(payload["messageId"])
             case "message.posted" if payload["role"] == "operator" and not payload["queued"]:
@@ -194,6 +193,18 @@ class FrameView:
                     await self.person(payload["content"], payload["message_id"])
             case "model.retry":
                 await self.thought(f"\n\n{payload['message']} The model call is repeated.\n\n")
+
+    def _connected(self) -> None:
+        """Of the messages in flight something may have been missed."""
+        for message in self._shown.values():
+            message.complete = False
+
+    async def _snapshot(self, payload: Mapping[str, Any], agent: str) -> None:
+        if not agent:
+            await self._catch_up(payload["messageId"], payload["text"], payload["thinking"])
+        for call in payload["tool_calls"]:
+            if call["id"] not in self.calls:
+                await self.call(call, agent)
 
     async def _start(self, payload: Mapping[str, Any]) -> None:
         before = self._shown.get(payload["messageId"])

@@ -20,7 +20,6 @@ from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDelet
 from app.harness.stream.session_stream import SessionStream
 from app.harness.stream.stream_records import StoredBeside
 from app.harness.stream.subscription import (
-    NOTHING_SEEN,
     GlobalSubscription,
     ReplayPage,
     Source,
@@ -115,9 +114,11 @@ class EventHub:
         self._evict()
         return found
 
-    async def subscribe(self, session_id: str, after_seq: int) -> Source:
+    async def subscribe(self, session_id: str, after_seq: int, *, all_snapshots: bool = False) -> Source:
         """Listen to one session: everything durable after `after_seq`, then what comes.
 
+        A message in flight has a snapshot when the client has missed deltas of it. With
+        `all_snapshots`, for a client that has none of the deltas, each message in flight has one.
         Listening starts before this returns; close the subscription when done. Raises
         `NotFound`, and `HubClosed` when the daemon is stopping."""
         if self._closed:
@@ -131,15 +132,16 @@ class EventHub:
             raise HubClosed
         queue = FrameQueue()
         stream.subscribers.add(queue)
+        published, trimmed = stream.published_seq, stream.trimmed_through
+        reads_again = not trimmed <= after_seq <= published
+        snapshots = stream.live.all if all_snapshots or reads_again else stream.live.missed
         return Subscription(
             queue=queue,
             session_id=session_id,
             after_seq=after_seq,
-            through_seq=stream.published_seq,
-            trimmed_through=stream.trimmed_through,
-            snapshots=stream.live.snapshots(
-                session_id, after_seq if after_seq <= stream.published_seq else NOTHING_SEEN
-            ),
+            through_seq=published,
+            trimmed_through=trimmed,
+            snapshots=snapshots(session_id, max(trimmed, min(after_seq, published))),
             read_page=self._read_page,
             leave=lambda: stream.subscribers.discard(queue),
         )

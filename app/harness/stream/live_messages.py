@@ -63,30 +63,45 @@ class LiveMessages:
         elif isinstance(payload, MessageEnd):
             self._messages.pop(payload.message_id, None)
 
-    def snapshots(self, session_id: str, after_seq: int) -> list[Frame]:
+    def missed(self, session_id: str, after_seq: int) -> list[Frame]:
         """Return a snapshot of each message whose deltas a client at `after_seq` has missed.
 
         A snapshot bears the `seq` of the last delta that it includes, so that it has a place of
         its own among the replayed frames; calls asked for after that delta come as their own
         frames behind it."""
-        frames = []
-        for message_id, live in self._messages.items():
-            if live.last_delta_seq <= after_seq:
-                continue
-            payload = MessageSnapshot(
-                message_id=message_id,
-                attempt=live.attempt,
-                text="".join(live.text),
-                thinking="".join(live.thinking),
-                tool_calls=tuple(call for seq, call in live.tool_calls if seq < live.last_delta_seq),
-            )
-            frames.append(
-                Frame.make(
-                    live.last_delta_seq,
-                    payload,
-                    session_id=session_id,
-                    created_at=live.last_delta_at,
-                    origin=live.start.origin,
-                )
-            )
+        found = self._messages.items()
+        frames = [
+            _snapshot(session_id, message_id, live, live.last_delta_seq)
+            for message_id, live in found
+            if live.last_delta_seq > after_seq
+        ]
         return sorted(frames, key=lambda frame: frame.seq)
+
+    def all(self, session_id: str, after_seq: int) -> list[Frame]:
+        """Return a snapshot of each message that a client at `after_seq` may have seen nothing of.
+
+        A snapshot bears `after_seq` where nothing of its message is newer. Messages that start
+        later and have no delta yet have no snapshot: their own frames tell everything."""
+        frames = [
+            _snapshot(session_id, message_id, live, max(live.last_delta_seq, after_seq))
+            for message_id, live in self._messages.items()
+            if live.last_delta_seq or live.start.seq <= after_seq
+        ]
+        return sorted(frames, key=lambda frame: frame.seq)
+
+
+def _snapshot(session_id: str, message_id: str, live: LiveMessage, through_seq: int) -> Frame:
+    payload = MessageSnapshot(
+        message_id=message_id,
+        attempt=live.attempt,
+        text="".join(live.text),
+        thinking="".join(live.thinking),
+        tool_calls=tuple(call for seq, call in live.tool_calls if seq <= through_seq),
+    )
+    return Frame.make(
+        through_seq,
+        payload,
+        session_id=session_id,
+        created_at=live.last_delta_at or live.start.created_at,
+        origin=live.start.origin,
+    )

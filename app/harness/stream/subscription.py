@@ -20,9 +20,6 @@ from app.storage.unit_of_work import UnitOfWork
 PAGE = 500
 PAGE_BYTES = 4 * 1024 * 1024
 """A page ends earlier at so many bytes; one frame that is larger has a page of its own."""
-NOTHING_SEEN = -1
-"""The `after_seq` of a client that has to be shown all of a message in flight."""
-
 
 Entry = tuple[int, str, str]
 """The `seq`, the channel and the text of one frame."""
@@ -137,7 +134,7 @@ class Subscription:
                 yield sorted(batch)
             after = max(page.last, page.trimmed_through)
         if snapshots:
-            # Only for a client that claimed to be ahead: it is shown what is in flight.
+            # Nothing of these messages is newer than what the client came with.
             yield snapshots
 
 

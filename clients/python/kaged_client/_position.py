@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from kaged_client._event import UnknownEvent
 from kaged_client._generated.events import EVENT_TYPES, Event, ResyncEvent
 from kaged_client.errors import DeadlineExceeded, KagedError, StreamRefused, api_error
 
+Snapshots = Literal["missed", "all"]
+"""Which messages in flight get a `message.snapshot` when a stream connects."""
 PING_SECONDS = 20.0
 """How often the client sends `ping`: the daemon closes a socket on which both sides are silent (4408)."""
 PING = '{"type":"ping"}'
@@ -61,12 +63,18 @@ class Position:
     """The place in a session's events, and the deadline. `last_seq` is the newest durable event that was
     handed on; `None`: a stream without replay."""
 
-    def __init__(self, last_seq: int | None, timeout: float | None = None) -> None:
+    def __init__(
+        self, last_seq: int | None, timeout: float | None = None, snapshots: Snapshots = "missed"
+    ) -> None:
         self.last_seq = last_seq
+        self._snapshots = snapshots
         self._ends = None if timeout is None else time.monotonic() + timeout
 
     def query(self) -> str:
-        return "" if self.last_seq is None else f"?after_seq={self.last_seq}"
+        if self.last_seq is None:
+            return ""
+        # A daemon from before this parameter is not asked for it without need.
+        return f"?after_seq={self.last_seq}" + ("&snapshots=all" if self._snapshots == "all" else "")
 
     def wait_seconds(self) -> float:
         """Return how long to wait for the next frame. Raises `DeadlineExceeded`."""

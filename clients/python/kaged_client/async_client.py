@@ -12,7 +12,7 @@ from kaged_client._async_stream import AsyncEventStream
 from kaged_client._call import Call, Settings, part
 from kaged_client._generated.async_resources import AsyncResources
 from kaged_client._generated.models import UploadAnswer
-from kaged_client._position import Position
+from kaged_client._position import Position, Snapshots
 from kaged_client.async_session import AsyncSession
 from kaged_client.client import RETRY_SECONDS, TIMEOUT_SECONDS
 
@@ -47,9 +47,11 @@ class AsyncKaged(AsyncResources):
         replayed; a `sync` event marks each connection: read there what may have changed."""
         return self.follow("/api/v1/ws", None, timeout)
 
-    def follow(self, path: str, after_seq: int | None, timeout: float | None) -> AsyncEventStream:
+    def follow(
+        self, path: str, after_seq: int | None, timeout: float | None, snapshots: Snapshots = "missed"
+    ) -> AsyncEventStream:
         """Follow a WebSocket by its path; `AsyncSession.events` and `events` do it."""
-        return AsyncEventStream(self.settings, path, Position(after_seq, timeout), self._streams)
+        return AsyncEventStream(self.settings, path, Position(after_seq, timeout, snapshots), self._streams)
 
     async def upload(self, project_id: str, path: Path | str) -> UploadAnswer:
         """Upload a file for a form, an issue or a workflow."""

@@ -16,6 +16,7 @@ from kaged_client._generated import models
 from kaged_client._generated.events import Event, InteractionRequestedEvent, PermissionRequestedEvent
 from kaged_client._model import OMIT
 from kaged_client._pages import AsyncItems
+from kaged_client._position import Snapshots
 from kaged_client._progress import Next, Progress, RunResult, last_text
 from kaged_client.errors import AnswerNeeded, Conflict
 from kaged_client.questions import Answer, AsyncOnQuestion, Question
@@ -63,9 +64,14 @@ class AsyncSession(models.SessionDetail):
         call = Call("POST", f"{self._path}/resume", keyed=True)
         return AsyncRunStream(self, call, steers=False, on_question=on_question, timeout=timeout)
 
-    def events(self, *, after_seq: int = 0, timeout: float | None = None) -> AsyncEventStream:
-        """Follow the session from an event on, without end. 0 is its beginning, `last_seq` is now."""
-        return self._kaged.follow(f"{self._path}/ws", after_seq, timeout)
+    def events(
+        self, *, after_seq: int = 0, snapshots: Snapshots = "missed", timeout: float | None = None
+    ) -> AsyncEventStream:
+        """Follow the session from an event on, without end. 0 is its beginning, `last_seq` is now.
+
+        `snapshots="all"` begins with the text so far of each message that is being written: for who
+        comes with `last_seq` and has none of it."""
+        return self._kaged.follow(f"{self._path}/ws", after_seq, timeout, snapshots)
 
     async def questions(self, *, timeout: float | None = None) -> AsyncIterator[Question]:
         """Yield each open question, then each new one, without end. Send answers with `answer`."""

@@ -10,7 +10,7 @@ from typing import Self
 from kaged_client._call import Call, Settings, part
 from kaged_client._generated.models import UploadAnswer
 from kaged_client._generated.resources import Resources
-from kaged_client._position import Position
+from kaged_client._position import Position, Snapshots
 from kaged_client._stream import EventStream
 from kaged_client._sync import Transport
 from kaged_client.session import Session
@@ -49,9 +49,11 @@ class Kaged(Resources):
         replayed; a `sync` event marks each connection: read there what may have changed."""
         return self.follow("/api/v1/ws", None, timeout)
 
-    def follow(self, path: str, after_seq: int | None, timeout: float | None) -> EventStream:
+    def follow(
+        self, path: str, after_seq: int | None, timeout: float | None, snapshots: Snapshots = "missed"
+    ) -> EventStream:
         """Follow a WebSocket by its path; `Session.events` and `events` do it."""
-        return EventStream(self.settings, path, Position(after_seq, timeout), self._streams)
+        return EventStream(self.settings, path, Position(after_seq, timeout, snapshots), self._streams)
 
     def upload(self, project_id: str, path: Path | str) -> UploadAnswer:
         """Upload a file for a form, an issue or a workflow."""

@@ -1,7 +1,7 @@
 /** The client: typed calls, streams, and a message followed to the end of its run. */
 
 import { AnswerNeeded, KagedError } from "./errors.js";
-import { follow, type FollowOptions, type KagedEvent } from "./follow.js";
+import { follow, type Connection, type FollowOptions, type KagedEvent } from "./follow.js";
 import type { components, paths } from "./generated/routes.js";
 import { Http, type AnswerOf, type Arguments, type CallOptions, type HttpOptions, type Method, type OptionsOf, type PathsOf } from "./http.js";
 import { asked, Progress } from "./progress.js";
@@ -87,13 +87,13 @@ export class Kaged {
 
   /** Follow a session from an event on, without end: each durable event once and in order, also over a lost
    * connection and a restart of the daemon. */
-  follow(sessionId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<KagedEvent, void, undefined> {
-    return this.#follow(`/api/v1/sessions/${encodeURIComponent(sessionId)}/ws`, after, signal);
+  follow(sessionId: string, { after = 0, snapshots, signal }: FollowOptions = {}): AsyncGenerator<KagedEvent, void, undefined> {
+    return this.#follow(`/api/v1/sessions/${encodeURIComponent(sessionId)}/ws`, { after, snapshots, signal });
   }
 
   /** Follow the state changes of all sessions. This stream has no memory: what happened while it was away is not in it. */
   followAll({ signal }: Pick<FollowOptions, "signal"> = {}): AsyncGenerator<KagedEvent, void, undefined> {
-    return this.#follow("/api/v1/ws", null, signal);
+    return this.#follow("/api/v1/ws", { after: null, signal });
   }
 
   /** Post a message and follow the run that answers it to its end, over its questions. Aborting leaves the run running.
@@ -166,10 +166,10 @@ export class Kaged {
     return { text, run };
   }
 
-  #follow(path: string, after: number | null, signal: AbortSignal | undefined): AsyncGenerator<KagedEvent, void, undefined> {
+  #follow(path: string, options: Pick<Connection, "after" | "snapshots" | "signal">): AsyncGenerator<KagedEvent, void, undefined> {
     // http becomes ws, https becomes wss.
     const address = `ws${this.#http.baseUrl.slice("http".length)}${path}`;
-    return follow({ address, protocols: this.#http.protocols, WebSocket: this.#socket, after, signal });
+    return follow({ address, protocols: this.#http.protocols, WebSocket: this.#socket, ...options });
   }
 
   #call<P extends keyof paths, M extends Method>(method: M, path: P, options: object | undefined): Promise<AnswerOf<P, M>> {

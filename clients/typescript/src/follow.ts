@@ -23,6 +23,9 @@ export type KagedEvent = KnownEvent | UnknownEvent;
 export interface FollowOptions {
   /** The last `seq` that you have. 0, the default, begins with the session. */
   after?: number | undefined;
+  /** Which messages that are being written begin with a `message.snapshot`: those of which deltas after `after` were
+   * missed, or all: for who comes with the session's `last_seq` and has none of their text. */
+  snapshots?: "missed" | "all" | undefined;
   /** Ends the iteration, without an error. */
   signal?: AbortSignal | undefined;
 }
@@ -33,6 +36,7 @@ export interface Connection {
   WebSocket?: typeof globalThis.WebSocket | undefined;
   /** null is for a stream without a memory. */
   after: number | null;
+  snapshots?: "missed" | "all" | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -55,6 +59,7 @@ export async function* follow(connection: Connection): AsyncGenerator<KagedEvent
     new Stream(connection.address, {
       afterSeq: after,
       protocols: connection.protocols,
+      ...(connection.snapshots ? { snapshots: connection.snapshots } : {}),
       ...(connection.WebSocket ? { WebSocket: connection.WebSocket } : {}),
       onFrame: (frame) => {
         waiting.push(frame);

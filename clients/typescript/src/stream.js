@@ -19,6 +19,7 @@ const FINAL = new Set([4401, 4403, 4404]);
  * @typedef {{ seq: number, type: string, channel: string, session_id: string, ts: string, payload: object, agent_path?: string, run_id?: string, parent_tool_call_id?: string }} Frame
  * @typedef {object} StreamOptions
  * @property {number | null} [afterSeq] the last `seq` that is known; null is for streams without a memory
+ * @property {"missed" | "all"} [snapshots] which messages in flight get a `message.snapshot` when it connects
  * @property {string[]} [protocols] the subprotocols, for a token
  * @property {typeof globalThis.WebSocket} [WebSocket] for runtimes that have no global one
  * @property {(frame: Frame) => void} onFrame called with each frame, in order
@@ -67,9 +68,10 @@ export class Stream {
   #connect() {
     this.#live = false;
     this.#options.onStatus?.("connecting");
-    const query = this.afterSeq === null ? "" : `?after_seq=${this.afterSeq}`;
+    const { protocols, snapshots } = this.#options;
+    const query = this.afterSeq === null ? "" : `?after_seq=${this.afterSeq}${snapshots ? `&snapshots=${snapshots}` : ""}`;
     const Socket = this.#options.WebSocket ?? globalThis.WebSocket;
-    const socket = new Socket(this.address + query, this.#options.protocols ?? []);
+    const socket = new Socket(this.address + query, protocols ?? []);
     this.#socket = socket;
     this.#heardAt = Date.now();
     socket.onopen = () => {

@@ -62,3 +62,4 @@ def test_a_stream_resumes_after_the_newest_durable_event_and_repeats_none() -> N
     assert position.take(frame(0, "heartbeat")) is None
     assert position.take(frame(40, "resync", from_seq=41, snapshot="/x")) is not None
     assert position.query() == "?after_seq=40"
+    assert Position(4, snapshots="all").query() == "?after_seq=4&snapshots=all"

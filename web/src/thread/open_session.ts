@@ -6,6 +6,7 @@ import { goneWords } from "../gone.ts";
 import { loadViews } from "./loaded.svelte.ts";
 import { Stream } from "../../../clients/typescript/src/stream.js";
 import type { Conversation } from "./conversation.svelte.ts";
+import { InFlight } from "./in_flight.ts";
 import type { Frame, Message, Run, Superseded } from "./types.ts";
 
 /** What fills a large screen, with the calls between. */
@@ -32,6 +33,7 @@ export class OpenSession {
   readonly conversation: Conversation;
   readonly handlers: Handlers;
   detail: Schemas["SessionDetail"] | null = null;
+  readonly #inFlight = new InFlight();
   #stream: Stream | null = null;
   #held: Frame[] | null = null;
   #closed = false;
@@ -61,6 +63,8 @@ export class OpenSession {
     if (this.#closed) return;
     this.#stream = new Stream(socketAddress(`${this.path}/ws`), {
       afterSeq: detail.last_seq,
+      // What was said before of an answer that is being written is not stored yet.
+      snapshots: "all",
       onFrame: (frame) => this.#take(frame as Frame),
       onStatus: (status) => this.#status(status),
       onGone: (code, reason) => this.handlers.onError({ code, message: goneWords(code, reason), gone: true }),
@@ -123,7 +127,7 @@ export class OpenSession {
     this.detail = detail;
     this.#older = messages.next_cursor;
     this.#olderRuns = runs.next_cursor;
-    this.conversation.load({ messages: messages.items.reverse(), runs: runs.items, superseded: taken.items, more: this.#older !== null, seq: detail.last_seq });
+    this.conversation.load({ messages: messages.items.reverse(), runs: runs.items, superseded: taken.items, more: this.#older !== null, seq: detail.last_seq, inFlight: this.#inFlight });
     this.handlers.onDetail(detail);
     return detail;
   }

@@ -1,21 +1,24 @@
 // What the page knows of one session: stored messages and live frames become the same items. Frames are taken in the
 // order of `seq`; one that comes twice changes nothing.
 
+import { InFlight } from "./in_flight.ts";
 import { Answer, End, Fold, Note, Post, type Call, type Item } from "./items.svelte.ts";
 import { Thread } from "./thread.svelte.ts";
 import { noteOf } from "./notes.ts";
 import { tried } from "./tries.svelte.ts";
-import type { Actions, Frame, Interaction, Message, Run, Superseded, ToolResult } from "./types.ts";
+import { isDurable, type Actions, type Frame, type Interaction, type Message, type Run, type Superseded, type ToolResult } from "./types.ts";
 
 const ROOT = "primary";
 
-/** The end of a stored conversation. `more`: older messages can be read. */
+/** The end of a stored conversation, and the answers after it that are not stored yet. `more`: older messages can be
+ * read. */
 export interface Stored {
   messages: Message[];
   runs: Run[];
   superseded: Superseded[];
   more: boolean;
   seq: number;
+  inFlight: InFlight;
 }
 
 export class SessionStore {
@@ -42,6 +45,7 @@ export class SessionStore {
   #folds: Superseded[] = [];
   #unsettled = new Set<Answer>();
   #held = new Map<string, Frame[]>();
+  #inFlight = new InFlight();
   #failure: string | null = null;
   #end: End | null = null;
 
@@ -61,14 +65,16 @@ export class SessionStore {
     yield* this.#threads.values();
   }
 
-  load({ messages, runs, superseded, more, seq }: Stored): void {
+  load({ messages, runs, superseded, more, seq, inFlight }: Stored): void {
     this.#seq = seq;
+    this.#inFlight = inFlight;
     this.#folds = superseded;
     this.know(runs);
     for (const item of this.#items(messages, more)) this.root.append(item);
     this.root.more = more;
     const newest = runs.find((run) => run.parent_run_id === null);
     if (this.#end && this.#end.id === newest?.id) this.#end.newest = true;
+    for (const frame of inFlight.of()) this.#apply(frame);
   }
 
   /** Take older messages, oldest first. */
@@ -107,7 +113,7 @@ export class SessionStore {
   /** Read the messages of a subagent, once. Returns whether that went well. */
   async readThread(thread: Thread): Promise<boolean> {
     if (thread.loaded || thread.runId === null || this.#held.has(thread.runId)) return true;
-    this.#held.set(thread.runId, []);
+    this.#held.set(thread.runId, this.#inFlight.of(thread.runId));
     try {
       const messages = await this.actions.messagesOf(thread.runId);
       for (const message of messages) this.#store(message, (item) => thread.append(item));
@@ -160,6 +166,7 @@ export class SessionStore {
   }
 
   frame(frame: Frame): void {
+    this.#inFlight.take(frame);
     if (frame.seq !== null && frame.seq !== undefined) {
       if (isDurable(frame) && frame.seq <= this.#seq) return;
       this.#seq = Math.max(this.#seq, frame.seq);
@@ -387,10 +394,6 @@ export class SessionStore {
 /** Calls have names that are unique within a run only. */
 function callKey(runId: string | null | undefined, callId: string | null | undefined): string {
   return `${runId} ${callId}`;
-}
-
-function isDurable({ type }: Frame): boolean {
-  return !["message.delta", "message.snapshot", "tool.progress"].includes(type);
 }
 
 function lasted(run: Run): number | null {

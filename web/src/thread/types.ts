@@ -18,6 +18,11 @@ export interface Frame {
   parent_tool_call_id?: string;
 }
 
+/** Whether a frame is stored, so that it can come twice. */
+export function isDurable({ type }: Frame): boolean {
+  return !["message.delta", "message.snapshot", "tool.progress"].includes(type);
+}
+
 export interface ToolGiven {
   id: string;
   name: string;

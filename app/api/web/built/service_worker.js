@@ -51,7 +51,7 @@ const BUILT_FILES = [
 	"inbox_page-bx1l6bzgfs.css",
 	"inbox_page-m9qrspaev1.js",
 	"index-fjz94l3b8a.css",
-	"index-mzibynn5h3.js",
+	"index-iqmbvz2yqz.js",
 	"inter-mpvciq5z6x.woff2",
 	"issue_views-ijwvjns1yt.js",
 	"issue_views-k78xpczqou.css",
