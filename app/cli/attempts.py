@@ -128,7 +128,7 @@ async def pick(daemon: Connected, attempt: str, attempts: str, wish: MergeOption
             raise CommandFailed("not_found", f"{found['id']} has no attempt {attempt}; there are {there}.")
         session_id = numbers[int(attempt)]
     answer = await wish.post(daemon, f"{path}/pick", {"session_id": session_id})
-    daemon.show(answer, lambda said: _print_pick(said, diff=wish.diff))
+    daemon.show(answer, lambda said: _print_pick(said, session_id, diff=wish.diff))
     return exit_code(answer["merge"])
 
 
@@ -217,8 +217,8 @@ def _cost(cost: float | None) -> str:
     return "?" if cost is None else f"{cost:.4f}"
 
 
-def _print_pick(said: dict[str, Any], *, diff: bool) -> None:
-    print_merge(said["merge"], diff=diff)
+def _print_pick(said: dict[str, Any], picked: str, *, diff: bool) -> None:
+    print_merge(said["merge"], picked, diff=diff)
     for session_id in said["discarded"]:
         if said["merge"]["dry_run"]:
             print_text(f"would be discarded: {session_id}", dim=True)

@@ -104,7 +104,8 @@ def exit_code(merged: dict[str, Any]) -> int:
     return 1 if merged["conflicts"] or merged["blocked"] else 0
 
 
-def print_merge(found: dict[str, Any], *, diff: bool) -> None:
+def print_merge(found: dict[str, Any], session_id: str, *, diff: bool) -> None:
+    """Print a merge, done or refused, of a session's workspace."""
     for file in found["files"]:
         lines = "binary" if file["additions"] is None else f"+{file['additions']} -{file['deletions']}"
         print_text(f"{file['status']}: {file['path']} ({lines})")
@@ -117,7 +118,7 @@ def print_merge(found: dict[str, Any], *, diff: bool) -> None:
     if found["given_to_agent"]:
         print_text(
             "the agent was asked to resolve the conflicts in its workspace;"
-            " `kaged attach SESSION --until-idle` waits for it; then merge again"
+            f" `kaged attach {session_id} --until-idle` waits for it; then merge again"
         )
         return
     if found["dry_run"]:

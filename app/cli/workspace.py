@@ -102,8 +102,10 @@ async def merge(daemon: Connected, session: str, wish: MergeOptions) -> int:
     They go into the checkout's files, or into a branch. Exits with 1 when conflicts or blocked files prevent
     the merge.
     """
-    answer = await wish.post(daemon, f"{await _address(daemon, session)}/merge")
-    daemon.show(answer, lambda found: print_merge(found, diff=wish.diff))
+    address = await _address(daemon, session)
+    answer = await wish.post(daemon, f"{address}/merge")
+    whose = (await daemon.client.request("GET", address))["session_id"] if answer["given_to_agent"] else ""
+    daemon.show(answer, lambda found: print_merge(found, whose, diff=wish.diff))
     return exit_code(answer)
 
 

@@ -171,7 +171,7 @@ def work(request: RecordedRequest) -> Reply:
     asked = str(messages[-1]["content"])
     line = next((line for task, line in EDITS.items() if task in asked), None)
     if line is None:
-        assert "Above ======= are the lines of the project" in asked
+        assert "The lines above ======= are the project" in asked
         return Reply((ToolCall("shell_bash", {"command": KEEP_OWN}, id="c1"),))
     edit = f"sed -i 's/^{line.split()[0]} = .*/{line}/' tokens.toml"
     return Reply((ToolCall("shell_bash", {"command": edit}, id="c1"),))
@@ -198,6 +198,7 @@ async def test_three_agents_work_side_by_side_as_the_page_on_workspaces_says(
     # The merge of conflicts ends with 1, which ends a shell that stops at the first failure.
     printed = await at.paste(script.replace("--to-agent ", "--to-agent || true "), cwd=at.project)
     assert "+word = 1" in printed and "conflict: tokens.toml" in printed
+    assert re.search("`kaged attach ses_[A-Z0-9]+ --until-idle` waits for it", printed)
     assert (at.project / "tokens.toml").read_text() == TOKENS.replace("word = 0", "word = 2")
     assert await at.paste("git log --format=%s; git status --short", cwd=at.project) == (
         "Parser\nfirst\n M tokens.toml\n"

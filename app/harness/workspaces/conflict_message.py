@@ -1,4 +1,4 @@
-"""What an agent is told of the conflicts that a merge has put into its workspace.
+"""The message that asks an agent to resolve the conflicts of a merge in its workspace.
 
 Owns: the text. Never: which files are in conflict, or which of them have markers (`merging`).
 """
@@ -11,20 +11,20 @@ from app.harness.workspaces.merging import Merged
 
 
 def conflict_message(merged: Merged) -> str:
-    """Return the message that tells the agent of the conflicts in its workspace."""
-    parts = ["The project has changed, and its changes are in your workspace now."]
+    """Return the message for an agent whose workspace has conflicts."""
+    parts = ["The project has changed. Its changes were merged into your workspace."]
     marked = [path for path in merged.conflicts if path not in merged.unmarked]
     if marked:
         parts.append(
-            f"These files have conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{_listed(marked)}\n\nAbove "
-            "======= are the lines of the project, below it those of this workspace. Resolve them so that "
-            "both sides' changes hold, and remove the markers."
+            f"These files have conflict markers (<<<<<<<, =======, >>>>>>>):\n\n{_listed(marked)}\n\nThe "
+            "lines above ======= are the project's. The lines below it are those of your workspace. Resolve "
+            "each conflict so that the changes of both sides are kept, and remove the markers."
         )
     if merged.unmarked:
         parts.append(
-            "Both sides also changed or deleted these files, which have no markers:\n\n"
-            f"{_listed(merged.unmarked)}\n\nThey are as this workspace had them. Decide for each which "
-            "version is right."
+            "Both sides changed or deleted these files, which have no markers:\n\n"
+            f"{_listed(merged.unmarked)}\n\nThey have the content of your workspace. Decide for each file "
+            "which version is right."
         )
         if merged.shown_by is not None:
             parts.append(f"`git show {merged.shown_by}:PATH` prints the project's version.")

@@ -1,7 +1,7 @@
-"""Trees of what lies in a working tree now, as objects of the daemon's repository.
+"""Snapshots of a working tree: git trees in the daemon's own repository.
 
-Owns: the indexes that lead to them. Never: the index of the user's or of the clone's repository, which are
-only copied: nothing is staged or stashed there.
+Owns: the temporary indexes of the snapshots. Never: the index of the user's repository or of the clone. They
+are copied, and nothing is staged or stashed in them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from app.tools.processes.git_commands import GitProblem
 
 SECONDS = 900.0
 PATIENCE_SECONDS = 5.0
-"""After which it is looked for what git may wait for."""
+"""After so long a look finds out whether git waits for a pipe."""
 MAX_CONTENT_BYTES = 512 * 1024 * 1024
 _DIFFERING = ("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty")
 _OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")
 
 
 class Snapshots:
-    """Takes trees with one repository of the daemon's."""
+    """Takes snapshots into one repository of the daemon."""
 
     def __init__(self, git: GitFolder) -> None:
         self._git = git
@@ -42,10 +42,11 @@ class Snapshots:
         shows: Callable[[bytes], bool] | None = None,
         staged: bool = False,
     ) -> str:
-        """Return the tree of everything that git does not ignore in the working tree `tree`; with `staged`
-        also of files that are new in the index `like` although it ignores them. That index says which files
-        are as they were in `commit`; what is `closed` is left out, and what `shows` does not show is as in
-        `commit`."""
+        """Return the snapshot of all files in the working tree `tree` that git does not ignore.
+
+        The index `like` tells which files have not changed since `commit`. `staged` adds ignored files
+        that are new in that index. Files in `closed` are left out. Files that `shows` excludes keep their
+        content of `commit`."""
         work = self._whole(tree, like, commit, closed, shows or _everything, staged=staged)
         return await _unless_pipes(tree, work)
 
@@ -82,8 +83,9 @@ class Snapshots:
     async def of_paths(
         self, tree: Path, like: Path | None, commit: str | None, paths: Iterable[bytes]
     ) -> str:
-        """Return the tree of `commit` with these files as they lie in the working tree `tree` now. Of those
-        that are not there, the index `like` says which have no place in a sparse working tree."""
+        """Return the tree of `commit` with the present content of these files in the working tree `tree`.
+
+        The index `like` tells a deleted file from one that a sparse working tree leaves out."""
         gone, present = await asyncio.to_thread(_gone_from, tree, paths)
         start = await self._with_paths(tree, like, commit, gone) if gone else commit
         # Without that index: it may say of a file that it is as in the commit, whatever its content is.
@@ -110,8 +112,8 @@ class Snapshots:
             await forget(index)
 
     async def staged(self, git_dir: Path, start: str, paths: Collection[bytes]) -> tuple[str, set[bytes]]:
-        """Return the tree `start` with these files as the index of the repository at `git_dir` has them, and
-        those that are unmerged there."""
+        """Return the tree `start` with the content that these files have in the index of the repository at
+        `git_dir`, and the files that are unmerged in that index."""
         said = await self._git.run(
             ["ls-files", "--stage", "-z"],
             environment={"GIT_DIR": str(git_dir)},
@@ -128,8 +130,8 @@ class Snapshots:
             await forget(index)
 
     async def contents(self, tree: str, paths: Sequence[bytes], place: Path) -> dict[bytes, bytes]:
-        """Return the files of a tree as git writes them into the working tree `place`: with the line endings
-        that its attributes ask for. Raises `GitProblem` when all together are too much."""
+        """Return the content of a tree's files as git checks them out in the working tree `place`, with the
+        line endings of its attributes. Raises `GitProblem` above `MAX_CONTENT_BYTES` in total."""
         if not paths:
             return {}
         index, folder = self._git.new_index(), self._git.git / new_id("wks")
@@ -158,7 +160,7 @@ class Snapshots:
         await self._git.run(known, index=index, tree=tree, seconds=SECONDS)
 
     async def _forced(self, index: Path, like: Path, tree: Path, leaving: Sequence[str]) -> list[bytes]:
-        """Return the files in an index that git ignores, and that are there."""
+        """Return the ignored files of an index that exist in the working tree."""
         await forget(index)
         await asyncio.to_thread(copy_index, like, index)
         asked = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--", ":/", *leaving]
@@ -210,7 +212,7 @@ class Snapshots:
 
 
 def _gone_from(tree: Path, paths: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Return the files that are not in a working tree, and those that are."""
+    """Return the files that a working tree lacks, and the files that it has."""
     gone, present = list[bytes](), list[bytes]()
     for path in paths:
         (present if os.path.lexists(os.path.join(os.fsencode(tree), path)) else gone).append(path)
@@ -231,7 +233,7 @@ def _staged(said: bytes, paths: Collection[bytes]) -> tuple[dict[bytes, bytes], 
 
 
 def _files_among(tree: Path, names: Sequence[bytes]) -> list[bytes]:
-    """Return those that are files below no symbolic link."""
+    """Return the names that are files and have no symbolic link above them."""
     top, found = os.path.realpath(os.fsencode(tree)), []
     for name in names:
         place = os.path.join(top, name)
@@ -248,8 +250,8 @@ def _everything(_: bytes) -> bool:
 def _gone_and_present(
     fields: Sequence[bytes], others: Sequence[bytes], shows: Callable[[bytes], bool]
 ) -> tuple[bytes, bytes, list[bytes]]:
-    """Return the files that are gone, and those that differ or are new, as git takes them, and the
-    repositories that are new; what `shows` shows of all."""
+    """Return the deleted files, the changed and new files, and the new repositories, without those that
+    `shows` excludes."""
     states = [one for one in zip(fields[1::2], fields[::2], strict=True) if shows(one[0])]
     others = [name for name in others if shows(name)]
     gone = [name for name, state in states if state == b"D"]
@@ -275,7 +277,7 @@ def _read_all(folder: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 async def _unless_pipes(tree: Path, work: Coroutine[Any, Any, str]) -> str:
-    """Return what git answers of a working tree; raise `GitProblem` when it waits for a pipe there."""
+    """Return git's answer about a working tree. Raises `GitProblem` when git waits for a pipe in it."""
     task = asyncio.create_task(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=PATIENCE_SECONDS)
@@ -289,6 +291,6 @@ async def _unless_pipes(tree: Path, work: Coroutine[Any, Any, str]) -> str:
 
 
 async def forget(index: Path) -> None:
-    """Remove an index that lasted for one piece of work."""
+    """Remove a temporary index."""
     for leftover in (index, index.with_name(index.name + ".lock")):
         await asyncio.to_thread(leftover.unlink, missing_ok=True)

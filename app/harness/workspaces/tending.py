@@ -1,7 +1,7 @@
-"""Finishing what a crash left half done, making again what is broken, and removing what nobody needs.
+"""Upkeep of workspaces: recovery after a crash, repair of broken ones, and removal of unneeded folders.
 
-Owns: when a workspace's folder goes. Nothing that was not brought back goes by itself. Never: what an
-operator decides (`service`).
+Owns: when a workspace's folder is removed. A folder with changes that were not merged is never removed by
+itself. Never: what an operator decides (`service`).
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ class Tending:
         self._to_look = asyncio.Event()
         self._measure_after = 0.0
         self._put_off: dict[str, tuple[float, float]] = {}
-        """When a removal that failed is tried again, and after how long the time after that."""
+        """By workspace: when a failed removal is tried again, and the next pause, in seconds."""
         self.in_use: set[str] = set()
-        """The workspaces of subagents whose runs are under way in this process."""
+        """The workspaces of subagents that run in this process."""
         self.checked: set[str] = set()
-        """Those in which an operator's command runs. It is asked and changed while the row is held."""
+        """The workspaces in which an operator's command runs. Needs the held row."""
 
     async def recover(self, project_id: str | None = None) -> None:
         """Finish or undo what a crash left half done; in one project when given."""
         if project_id is not None and self._projects.find(project_id) is not None:
-            # Another daemon owned it, whose locks would stand against what is finished here.
+            # The locks of the daemon that owned it before would hinder the recovery.
             await asyncio.to_thread(end_changes_at, self._projects.root_of(project_id))
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
@@ -102,7 +102,7 @@ class Tending:
             log.warning("what the workspace %s was in could not be finished: %s", row.id, words(problem))
 
     async def _note_missing(self, project_id: str | None) -> None:
-        """Say of workspaces whose folder is gone that they are broken, until it is there again."""
+        """Mark workspaces whose folder is missing as broken, until the folder is there again."""
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder(project_id))
         for row in rows:
             if not self._tools.reaches(row):
@@ -114,13 +114,13 @@ class Tending:
                 await self._record.move(row, S.READY, {"detail": None})
 
     async def _is_there_again(self, row: Workspace) -> bool:
-        """Tell whether a folder that was gone, as on a disk that was not mounted, holds its files again."""
+        """Tell whether a missing folder is there again, as after its disk was mounted."""
         if row.state != S.BROKEN.value or row.detail != _GONE.format(row.root):
             return False
         return await asyncio.to_thread(self._tools.layout_of(row).tree.is_dir)
 
     async def look_forever(self, may_look: Callable[[str], bool]) -> None:
-        """Remove again and again what nobody needs; of the projects that `may_look` says."""
+        """Look at the projects that `may_look` allows, again and again, until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(LOOK_EVERY_SECONDS):
@@ -134,12 +134,13 @@ class Tending:
                 log.warning("workspaces could not be looked through: %s", words(problem))
 
     def look_soon(self) -> None:
-        """Look before its time: something has ended."""
+        """Look now, because something has ended."""
         self._to_look.set()
 
     async def look(self, may_look: Callable[[str], bool] = lambda _: True) -> None:
-        """Remove the folders of workspaces that were discarded long ago, and those without changes that are
-        kept or whose session is over. Measure all from time to time: agents make them grow."""
+        """Remove the folders of workspaces that were discarded long ago. Of workspaces without changes,
+        remove the folders of those that are kept or whose session is over. Measure the size of all from
+        time to time."""
         if due := time.monotonic() >= self._measure_after:
             self._measure_after = time.monotonic() + LOOK_EVERY_SECONDS
         rows = await self._storage.read(lambda uow: uow.workspaces.with_folder())
@@ -198,7 +199,7 @@ class Tending:
             log.warning("the workspace %s is not made for now: %s", row.id, words(problem))
 
     async def give_up(self, row: Workspace) -> None:
-        """Make the workspace of a subagent no further, for which nobody waits any more. Does not raise."""
+        """Stop making the workspace of a subagent whose run has ended. Raises nothing."""
         try:
             async with self._record.holding(row.id) as present:
                 await self._making.give_up(present)
@@ -206,9 +207,10 @@ class Tending:
             log.warning("what is left of the workspace %s stays for now: %s", row.id, problem.message)
 
     async def make_again(self, row: Workspace) -> Workspace:
-        """Make a broken workspace again, from what it was to start from; return its row. Raises `Conflict`
-        when that is gone or something of the workspace cannot be removed, and `InsufficientStorage`. One
-        whose folder is there again goes on with what it holds."""
+        """Make a broken workspace again from its original commit and changes; return its row.
+
+        A workspace whose folder is there again keeps its files. Raises `Conflict` when the original is
+        gone or something of the workspace cannot be removed, and `InsufficientStorage`."""
         if await self._is_there_again(row):
             return await self._record.move(row, S.READY, {"detail": None}, only_from=S.BROKEN)
         await self._require_again(row)
