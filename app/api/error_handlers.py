@@ -115,8 +115,11 @@ def close_code(error: KagedError) -> int:
 
 
 def close_reason(error: KagedError) -> str:
-    """Return what fits into a close frame (123 bytes)."""
+    """Return what fits into a close frame (123 bytes): the code, and what is wrong with which parameter."""
     reason = str(error.details.get("reason", error.code))
+    fields = error.details.get("fields")
+    if fields:
+        reason += ": " + "; ".join(f"{name}: {text}" for name, text in fields.items())
     return reason.encode()[:123].decode(errors="ignore")
 
 

@@ -259,7 +259,7 @@ def _websockets() -> dict[str, Any]:
         "server_frames": {"$ref": "events.schema.json"},
         "subprotocols": ["kaged.v1", "kaged.bearer.<token>"],
         "close_codes": {
-            "1008": "too many malformed frames",
+            "1008": "too many malformed frames, or a parameter that is not valid",
             "1012": "the daemon restarts; reconnect with after_seq",
             "4008": "too slow; reconnect with after_seq",
             "4401": "unauthenticated",

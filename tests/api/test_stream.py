@@ -75,11 +75,20 @@ async def test_an_unknown_session_closes_with_4404(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["after_seq=-1", "after_seq=x", "after_seq=99999999999999999999999", "snapshots=none"]
+    ("query", "wrong"),
+    [
+        ("after_seq=-1", "after_seq: Input should be greater than or equal to 0"),
+        ("after_seq=x", "after_seq: Input should be a valid integer"),
+        ("after_seq=99999999999999999999999", "after_seq: Input should be less than"),
+        ("snapshots=none", "snapshots: Input should be 'missed' or 'all'"),
+    ],
 )
-async def test_a_wrong_query_closes_with_1008(daemon: Daemon, session_id: str, query: str) -> None:
+async def test_a_wrong_query_closes_with_1008(
+    daemon: Daemon, session_id: str, query: str, wrong: str
+) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws?{query}") as socket:
         assert await close_code(socket) == 1008
+        assert str(socket.close_reason).startswith(f"validation_failed: {wrong}")
 
 
 async def test_a_browser_sends_its_token_as_a_subprotocol(daemon: Daemon, session_id: str) -> None:
