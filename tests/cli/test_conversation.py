@@ -126,14 +126,21 @@ def test_attach_shows_the_history_and_then_what_happens(daemon: DaemonProcess) -
     assert watching.exitstatus == 0
 
 
+def one_waits(daemon: DaemonProcess, text: str) -> tuple[str, pexpect.spawn, pexpect.spawn]:
+    """Begin a run whose answer stalls, and send it a message that waits; return the session and the terminals
+    of both, which end with their last reference."""
+    stalled = daemon.home.terminal("send", "stall please")
+    stalled.expect("Thinking it over")
+    session = daemon.newest_session()["id"]
+    waiting = daemon.home.terminal("send", "--session", session, text)
+    waiting.expect("queued|waits|wait")
+    return session, stalled, waiting
+
+
 @pytest.mark.requirement("command_line.attach", "websocket.snapshot")
 def test_attach_shows_all_of_an_answer_that_is_being_written(daemon: DaemonProcess) -> None:
-    terminal = daemon.home.terminal("send", "stall please")
-    terminal.expect("Thinking it over")
-    session = daemon.newest_session()["id"]
-    # An event that is newer than what the answer has said.
-    waiting = daemon.home.terminal("send", "--session", session, "read it")
-    waiting.expect("queued")
+    # The message that waits is an event that is newer than what the answer has said.
+    session, *_terminals = one_waits(daemon, "read it")
     shown = daemon.home.terminal("attach", session)
     shown.expect("Thinking it over")
     daemon.home.run("session", "cancel", session)
@@ -315,11 +322,7 @@ def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: Dae
 
 @pytest.mark.requirement("operations.queue", "operations.cancel")
 def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> None:
-    terminal = daemon.home.terminal("send", "stall please")
-    terminal.expect("Thinking it over")
-    session = daemon.newest_session()["id"]
-    waiting = daemon.home.terminal("send", "--session", session, "wait for it")
-    waiting.expect("queued|waits|wait")
+    session, terminal, waiting = one_waits(daemon, "wait for it")
     listed = daemon.home.json("session", "queue", session)["items"]
     assert [one["content"] for one in listed] == ["wait for it"]
     message = listed[0]["id"]

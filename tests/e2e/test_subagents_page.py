@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.driver.axe import read_axe, violations
@@ -102,10 +106,17 @@ async def is_beside(page: Page, lead: bool) -> None:
     await expect(page.locator("#tab-agent")).to_have_count(int(lead))
 
 
-@pytest.mark.requirement("delegation.stream", "websocket.snapshot")
-async def test_a_page_that_comes_in_the_middle_of_an_answer_shows_all_of_it(
-    tmp_path: Path, browser: Browser
-) -> None:
+@dataclass(frozen=True)
+class Speaking:
+    """A daemon whose lead says `One. Two. Three.`: the second word after `first`, the last after `second`."""
+
+    daemon: DaemonProcess
+    first: asyncio.Event
+    second: asyncio.Event
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def speaking(tmp_path: Path) -> AsyncIterator[Speaking]:
     first, second = Hold(), Hold()
     cast = Cast()
     cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
@@ -115,123 +126,119 @@ async def test_a_page_that_comes_in_the_middle_of_an_answer_shows_all_of_it(
         config = write_config(tmp_path / "config.toml", model.port)
         daemon = await DaemonProcess.start(tmp_path / "data", config, root)
         try:
-            async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
-                session = await new_session(page)
-                await send(page, "Please")
-                await page.click(OPEN)
-                await reads(page, r"One\.")
-                # An event of something else, newer than what the answer has said.
-                renamed = await client.patch(f"/sessions/{session}", json={"title": "Renamed"})
-                assert renamed.status_code == 200
-                await page.reload()
-                await reads(page, r"^\s*One\.\s*$")
-                # Its thread is read only when it is opened.
-                await page.goto(f"{daemon.url}/#{session}")
-                async with page.expect_event("websocket", lambda one: session in one.url) as opened:
-                    await page.reload()
-                stream = await opened.value
-                await until_ready(page)
-                async with stream.expect_event("framereceived", lambda text: " Two." in text):
-                    first.gate.set()
-                await page.click(f"{LEAD} > summary")
-                await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\."))
-                second.gate.set()
-                await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\. Three\."))
-                await until_state(page, "idle")
-                assert complaints.found == []
+            yield Speaking(daemon, first.gate, second.gate)
         finally:
             first.gate.set()
             second.gate.set()
             await daemon.kill()
+
+
+@pytest.mark.requirement("delegation.stream", "websocket.snapshot")
+async def test_a_page_that_comes_in_the_middle_of_an_answer_shows_all_of_it(
+    speaking: Speaking, browser: Browser
+) -> None:
+    daemon = speaking.daemon
+    async with open_page(browser, daemon) as (page, complaints), daemon.client() as client:
+        session = await new_session(page)
+        await send(page, "Please")
+        await page.click(OPEN)
+        await reads(page, r"One\.")
+        # An event of something else, newer than what the answer has said.
+        renamed = await client.patch(f"/sessions/{session}", json={"title": "Renamed"})
+        assert renamed.status_code == 200
+        await page.reload()
+        await reads(page, r"^\s*One\.\s*$")
+        # Its thread is read only when it is opened.
+        await page.goto(f"{daemon.url}/#{session}")
+        async with page.expect_event("websocket", lambda one: session in one.url) as opened:
+            await page.reload()
+        stream = await opened.value
+        await until_ready(page)
+        async with stream.expect_event("framereceived", lambda text: " Two." in text):
+            speaking.first.set()
+        await page.click(f"{LEAD} > summary")
+        await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\."))
+        speaking.second.set()
+        await expect(page.locator(f"{LEAD} .answer")).to_have_text(re.compile(r"One\. Two\. Three\."))
+        await until_state(page, "idle")
+        assert complaints.found == []
 
 
 @pytest.mark.requirement("delegation.stream")
-async def test_a_subagent_stands_beside_the_conversation(tmp_path: Path, browser: Browser) -> None:
+async def test_a_subagent_stands_beside_the_conversation(
+    tmp_path: Path, speaking: Speaking, browser: Browser
+) -> None:
     axe = read_axe(tmp_path / "packages")
-    first, second = Hold(), Hold()
-    cast = Cast()
-    cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
-    cast.script("lead", Reply((Text("One."), first, Text(" Two."), second, Text(" Three."))))
-    root = write_family(tmp_path / "family", FAMILY)
-    async with FakeProvider(cast.respond) as model:
-        config = write_config(tmp_path / "config.toml", model.port)
-        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
-        try:
-            async with open_page(browser, daemon) as (page, complaints):
-                session = await new_session(page)
-                await send(page, "Please")
-                # It is read while it is written, also after a reload in the middle.
-                await page.click(OPEN)
-                await reads(page, r"One\.")
-                run = await page.locator(LEAD).get_attribute("data-run")
-                address = f"{daemon.url}/#{session}/agents/{run}"
-                assert page.url == address
-                head = page.get_by_role("region", name="Agent lead").locator("> header")
-                await expect(head).to_contain_text("lead it")
-                await expect(head).to_contain_text("running")
-                # One that has yet to begin can be stopped, too.
-                stop = head.locator("[data-act=stop-agent]")
-                await page.route(re.compile("/runs[?]"), as_pending)
-                await page.reload()
-                await expect(head).to_contain_text("pending")
-                await expect(stop).to_be_visible()
-                await page.unroute_all()
-                await page.reload()
-                await expect(head).to_contain_text("running")
-                first.gate.set()
-                await reads(page, r"One\. Two\.")
-                await page.reload()
-                await reads(page, r"One\. Two\.")
-                second.gate.set()
-                await reads(page, r"One\. Two\. Three\.")
-                await until_state(page, "idle")
-                await expect(head).to_contain_text("succeeded")
-                await expect(head.locator("[data-act=stop-agent]")).to_have_count(0)
-                assert await violations(page, axe) == []
+    daemon = speaking.daemon
+    async with open_page(browser, daemon) as (page, complaints):
+        session = await new_session(page)
+        await send(page, "Please")
+        # It is read while it is written, also after a reload in the middle.
+        await page.click(OPEN)
+        await reads(page, r"One\.")
+        run = await page.locator(LEAD).get_attribute("data-run")
+        address = f"{daemon.url}/#{session}/agents/{run}"
+        assert page.url == address
+        head = page.get_by_role("region", name="Agent lead").locator("> header")
+        await expect(head).to_contain_text("lead it")
+        await expect(head).to_contain_text("running")
+        # One that has yet to begin can be stopped, too.
+        stop = head.locator("[data-act=stop-agent]")
+        await page.route(re.compile("/runs[?]"), as_pending)
+        await page.reload()
+        await expect(head).to_contain_text("pending")
+        await expect(stop).to_be_visible()
+        await page.unroute_all()
+        await page.reload()
+        await expect(head).to_contain_text("running")
+        speaking.first.set()
+        await reads(page, r"One\. Two\.")
+        await page.reload()
+        await reads(page, r"One\. Two\.")
+        speaking.second.set()
+        await reads(page, r"One\. Two\. Three\.")
+        await until_state(page, "idle")
+        await expect(head).to_contain_text("succeeded")
+        await expect(head.locator("[data-act=stop-agent]")).to_have_count(0)
+        assert await violations(page, axe) == []
 
-                # The other tabs are there, and the way back from them.
-                await page.click("#tab-files")
-                await expect(page.locator(".beside")).to_have_count(0)
-                await page.click("#tab-agent")
-                await reads(page, "Three")
-                await page.click("#tab-files")
-                await page.click(OPEN)
-                await reads(page, "Three")
+        # The other tabs are there, and the way back from them.
+        await page.click("#tab-files")
+        await expect(page.locator(".beside")).to_have_count(0)
+        await page.click("#tab-agent")
+        await reads(page, "Three")
+        await page.click("#tab-files")
+        await page.click(OPEN)
+        await reads(page, "Three")
 
-                # Back closes it and forward opens it. Who closes it goes on at the tab before it.
-                await page.go_back()
-                await is_beside(page, False)
-                assert page.url == f"{daemon.url}/#{session}"
-                await expect(page.locator("#tab-files")).to_have_attribute("aria-selected", "true")
-                await page.go_forward()
-                await reads(page, "Three")
-                await page.click("[data-act=close-agent]")
-                await is_beside(page, False)
-                await expect(page.locator("#tab-files")).to_be_focused()
-                assert complaints.found == []
+        # Back closes it and forward opens it. Who closes it goes on at the tab before it.
+        await page.go_back()
+        await is_beside(page, False)
+        assert page.url == f"{daemon.url}/#{session}"
+        await expect(page.locator("#tab-files")).to_have_attribute("aria-selected", "true")
+        await page.go_forward()
+        await reads(page, "Three")
+        await page.click("[data-act=close-agent]")
+        await is_beside(page, False)
+        await expect(page.locator("#tab-files")).to_be_focused()
+        assert complaints.found == []
 
-                await page.goto(f"{address}0")
-                await expect(page.locator(".beside [role=alert]")).to_have_text(
-                    "This session has no such subagent."
-                )
-                assert all("404" in one for one in complaints.found)
-            # On a phone it lies over the conversation.
-            async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
-                await page.goto(address)
-                await until_ready(page)
-                await reads(page, "Three")
-                box = await page.locator("#details").bounding_box()
-                assert box and (box["x"], box["width"]) == (0, 390)
-                assert await page.evaluate("document.documentElement.scrollWidth") == 390
-                await page.click("#close-details")
-                await expect(page.locator("#details")).to_be_hidden()
-                await page.click(OPEN)
-                await reads(page, "Three")
-                assert await violations(page, axe) == []
-                await page.click("[data-act=close-agent]")
-                await expect(page.locator("#details")).to_be_hidden()
-                assert complaints.found == []
-        finally:
-            first.gate.set()
-            second.gate.set()
-            await daemon.kill()
+        await page.goto(f"{address}0")
+        await expect(page.locator(".beside [role=alert]")).to_have_text("This session has no such subagent.")
+        assert all("404" in one for one in complaints.found)
+    # On a phone it lies over the conversation.
+    async with open_page(browser, daemon, width=390, height=844, dark=True) as (page, complaints):
+        await page.goto(address)
+        await until_ready(page)
+        await reads(page, "Three")
+        box = await page.locator("#details").bounding_box()
+        assert box and (box["x"], box["width"]) == (0, 390)
+        assert await page.evaluate("document.documentElement.scrollWidth") == 390
+        await page.click("#close-details")
+        await expect(page.locator("#details")).to_be_hidden()
+        await page.click(OPEN)
+        await reads(page, "Three")
+        assert await violations(page, axe) == []
+        await page.click("[data-act=close-agent]")
+        await expect(page.locator("#details")).to_be_hidden()
+        assert complaints.found == []
