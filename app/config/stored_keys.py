@@ -28,7 +28,7 @@ def stored_keys(data_dir: Path) -> dict[str, str]:
     try:
         with file.open("rb") as content:
             found = json.loads(content.read(MAX_FILE_BYTES + 1))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as problem:
         raise ConfigError(f"{file} cannot be read: {problem.strerror}") from None
